@@ -12,10 +12,10 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 
+use crate::conversions::named;
 use crate::error::Failure;
 use crate::indirect::CallTable;
 use crate::module::Module;
-use crate::parameters::named;
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
@@ -102,7 +102,7 @@ impl Value {
     }
 }
 
-/// What `[x]` means: an address for one element, else several operands in one bracket.
+/// The operand that `[x]` is: an address for one element, else several operands in one bracket.
 fn bracket(mut parts: Vec<OperandExpr>) -> OperandExpr {
     if parts.len() != 1 {
         return OperandExpr::Bracket(parts);
@@ -116,7 +116,7 @@ fn bracket(mut parts: Vec<OperandExpr>) -> OperandExpr {
     }
 }
 
-/// How floating-point numbers are written.
+/// The type of floating-point constants.
 #[derive(Copy, Clone)]
 enum Precision {
     Single,
@@ -136,10 +136,6 @@ impl Precision {
 
 /// The operand that a Python object is.
 fn operand(value: &Bound<'_, PyAny>, precision: Precision) -> PyResult<OperandExpr> {
-    let several = |values: Vec<Bound<'_, PyAny>>| {
-        let values = values.iter().map(|value| operand(value, precision));
-        values.collect::<PyResult<Vec<_>>>()
-    };
     if let Ok(value) = value.cast::<Value>() {
         return Ok(value.get().0.clone());
     }
@@ -165,19 +161,29 @@ fn operand(value: &Bound<'_, PyAny>, precision: Precision) -> PyResult<OperandEx
         return Ok(special.map_or_else(|| words(&text), OperandExpr::Special));
     }
     if let Ok(list) = value.cast::<PyList>() {
-        return Ok(bracket(several(list.iter().collect())?));
+        return Ok(bracket(operands(list, precision)?));
     }
     if let Ok(tuple) = value.cast::<PyTuple>() {
-        return Ok(OperandExpr::Vector(several(tuple.iter().collect())?));
+        return Ok(OperandExpr::Vector(operands(tuple, precision)?));
     }
     let class = value.get_type();
     Err(PyTypeError::new_err(format!("{class} is not an operand")))
 }
 
+/// The operands that the elements of a list or a tuple are.
+fn operands(sequence: &Bound<'_, PyAny>, precision: Precision) -> PyResult<Vec<OperandExpr>> {
+    sequence
+        .try_iter()?
+        .map(|element| operand(&element?, precision))
+        .collect()
+}
+
 /// The arguments or results of a call.
 pub(crate) fn values(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Argument>> {
-    let values = values.iter().map(|value| operand(value, Precision::Single));
-    values.map(|value| Ok(Argument::Value(value?))).collect()
+    values
+        .iter()
+        .map(|value| Ok(Argument::Value(operand(value, Precision::Single)?)))
+        .collect()
 }
 
 /// `v.x`. Text that is not a selector is refused when the operand is used.
@@ -190,10 +196,10 @@ fn selected(base: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
 
 /// `%tid.x`, or a constant.
 fn words(text: &str) -> OperandExpr {
-    let parts = text.rsplit_once('.');
-    let special = parts
+    let component = text
+        .rsplit_once('.')
         .and_then(|(name, selector)| Some((SpecialReg::from_text(name.as_bytes())?, selector)));
-    match special {
+    match component {
         Some((register, selector)) => selected(register, selector),
         None => OperandExpr::Constant(text.to_owned()),
     }
@@ -420,7 +426,7 @@ pub(crate) struct FunctionBuilder {
     /// `None` after the end.
     paused: Mutex<Option<PausedFunction>>,
     func: Func,
-    /// What is called through the tables of the function.
+    /// The tables and prototypes that indirect calls of the function name.
     pub(crate) tables: Mutex<Vec<CallTable>>,
 }
 
@@ -644,13 +650,13 @@ impl FunctionBuilder {
     }
 
     fn __getattr__(slf: Bound<'_, Self>, name: &str) -> PyResult<Mnemonic> {
-        match name.starts_with("__") {
-            true => Err(PyAttributeError::new_err(name.to_owned())),
-            false => Ok(Mnemonic {
-                function: slf.unbind(),
-                text: word(name),
-            }),
+        if name.starts_with("__") {
+            return Err(PyAttributeError::new_err(name.to_owned()));
         }
+        Ok(Mnemonic {
+            function: slf.unbind(),
+            text: word(name),
+        })
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -698,13 +704,13 @@ pub(crate) struct Mnemonic {
 #[pymethods]
 impl Mnemonic {
     fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Self> {
-        match name.starts_with("__") {
-            true => Err(PyAttributeError::new_err(name.to_owned())),
-            false => Ok(Self {
-                function: self.function.clone_ref(py),
-                text: format!("{}.{}", self.text, word(name)),
-            }),
+        if name.starts_with("__") {
+            return Err(PyAttributeError::new_err(name.to_owned()));
         }
+        Ok(Self {
+            function: self.function.clone_ref(py),
+            text: format!("{}.{}", self.text, word(name)),
+        })
     }
 
     #[pyo3(signature = (*operands, guard=None))]

@@ -1,23 +1,26 @@
 //! Control flow: blocks, edges, dominators, loops, live registers.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::{io, iter};
 
 use ptx_report::control_flow::{self, Graph};
+use ptx_report::labels;
 use ptxkit::analysis::cfg::{self, BlockId};
 use ptxkit::analysis::function_analysis::FunctionAnalysis;
 use ptxkit::analysis::graph::{Graph as _, LoopId, LoopKind, is_reducible};
+use ptxkit::analysis::pressure::{self, CLASSES};
 use ptxkit::analysis::reg_lanes::{VariableId, VariableSet};
 use ptxkit::analysis::source_lines::SourceLines;
 use ptxkit::ir::{EntityId, FuncId, StmtId};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyIterator, PyList};
 
+use crate::conversions;
 use crate::error::Failure;
 use crate::function::Function;
 use crate::instruction::{Instruction, InstructionIterator, Instructions};
 use crate::module::Module;
-use crate::views;
 
 /// A function with its analyses.
 pub(crate) struct Place {
@@ -57,14 +60,22 @@ impl Place {
         }
     }
 
+    fn r#loop(&self, py: Python<'_>, id: LoopId) -> Loop {
+        Loop {
+            place: self.copy(py),
+            id,
+        }
+    }
+
     fn blocks(&self, py: Python<'_>, ids: impl IntoIterator<Item = BlockId>) -> Vec<Block> {
         ids.into_iter().map(|id| self.block(py, id)).collect()
     }
 
     /// The statement that an instruction of the function is.
-    pub(crate) fn stmt(&self, at: &Instruction) -> PyResult<StmtId> {
-        let is_here = at.function == self.function && views::same(&at.module, &self.module);
-        let stmt = at.stmt().filter(|_| is_here);
+    pub(crate) fn stmt(&self, instruction: &Instruction) -> PyResult<StmtId> {
+        let is_here = instruction.function == self.function
+            && Module::same(&instruction.module, &self.module);
+        let stmt = instruction.stmt().filter(|_| is_here);
         Ok(stmt.ok_or_else(|| Failure::new("the instruction is in another function"))?)
     }
 
@@ -75,7 +86,7 @@ impl Place {
     }
 
     pub(crate) fn is(&self, other: &Self) -> bool {
-        self.function == other.function && views::same(&self.module, &other.module)
+        self.function == other.function && Module::same(&self.module, &other.module)
     }
 
     fn names<'py>(
@@ -84,25 +95,28 @@ impl Place {
         live: impl IntoIterator<Item = VariableId>,
     ) -> PyResult<Bound<'py, PyFrozenSet>> {
         let names = self.module.get().names(self.function);
-        let names = live.into_iter().filter_map(|v| Some(names?.get(py, v)));
-        PyFrozenSet::new(py, names.collect::<Vec<_>>())
+        let live_names: Vec<_> = live
+            .into_iter()
+            .filter_map(|variable| Some(names?.get(py, variable)))
+            .collect();
+        PyFrozenSet::new(py, live_names)
     }
 
     /// The registers that are live before or after an instruction.
     pub(crate) fn live<'py>(
         &self,
         py: Python<'py>,
-        at: StmtId,
+        stmt: StmtId,
         side: Side,
     ) -> PyResult<Bound<'py, PyFrozenSet>> {
-        self.names(py, live_at(&self.analysis()?, at, side).iter())
+        self.names(py, live_registers(&self.analysis()?, stmt, side).iter())
     }
 }
 
-fn live_at(analysis: &FunctionAnalysis<'_>, at: StmtId, side: Side) -> VariableSet {
+fn live_registers(analysis: &FunctionAnalysis<'_>, stmt: StmtId, side: Side) -> VariableSet {
     match side {
-        Side::Before => analysis.live_before(at),
-        Side::After => analysis.live_after(at),
+        Side::Before => analysis.live_before(stmt),
+        Side::After => analysis.live_after(stmt),
     }
 }
 
@@ -151,8 +165,9 @@ impl Cfg {
     #[getter]
     fn edges(&self, py: Python<'_>) -> PyResult<Vec<Edge>> {
         let analysis = self.place.analysis()?;
-        let edges = analysis.cfg().edges();
-        Ok(edges
+        Ok(analysis
+            .cfg()
+            .edges()
             .map(|(_, edge)| Edge::new(py, &self.place, edge))
             .collect())
     }
@@ -161,11 +176,11 @@ impl Cfg {
     #[getter]
     pub(crate) fn loops(&self, py: Python<'_>) -> PyResult<Vec<Loop>> {
         let analysis = self.place.analysis()?;
-        let new = |(id, _)| Loop {
-            place: self.place.copy(py),
-            id,
-        };
-        Ok(analysis.loops().iter().map(new).collect())
+        Ok(analysis
+            .loops()
+            .iter()
+            .map(|(id, _)| self.place.r#loop(py, id))
+            .collect())
     }
 
     /// Whether each loop is entered only at its header.
@@ -177,12 +192,12 @@ impl Cfg {
 
     /// The graph in the language of Graphviz.
     fn dot(&self) -> PyResult<String> {
-        self.draw(|graph, out| control_flow::dot(graph, out))
+        self.draw(control_flow::dot)
     }
 
     /// The graph in the language of Mermaid.
     fn mermaid(&self) -> PyResult<String> {
-        self.draw(|graph, out| control_flow::mermaid(graph, out))
+        self.draw(control_flow::mermaid)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -190,8 +205,8 @@ impl Cfg {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Block> {
-        let at = views::position(index, self.place.analysis()?.cfg().len())?;
-        Ok(self.place.block(py, BlockId::from_index(at)))
+        let position = conversions::position(index, self.place.analysis()?.cfg().len())?;
+        Ok(self.place.block(py, BlockId::from_index(position)))
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
@@ -210,15 +225,19 @@ impl Cfg {
 }
 
 impl Cfg {
-    fn draw(&self, f: impl FnOnce(&Graph, &mut Vec<u8>) -> io::Result<()>) -> PyResult<String> {
-        let (module, id) = (self.place.module.get(), self.place.function);
+    fn draw(&self, write: impl FnOnce(&Graph, &mut Vec<u8>) -> io::Result<()>) -> PyResult<String> {
+        let module = self.place.module.get();
         let lines = SourceLines::new(&module.ir);
         let file = module.name.as_deref().unwrap_or_default();
-        let name = module.ir.functions().get(id).map(|f| f.name);
+        let name = module
+            .ir
+            .functions()
+            .get(self.place.function)
+            .map(|function| function.name);
         let mut out = Vec::new();
         if let Some(name) = name {
             let analysis = self.place.analysis()?;
-            f(&Graph::new(file, &lines, &analysis, name), &mut out)?;
+            write(&Graph::new(file, &lines, &analysis, name), &mut out)?;
         }
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
@@ -249,7 +268,7 @@ impl Edge {
             place: place.copy(py),
             from: edge.from,
             to: edge.to,
-            kind: ptx_report::labels::edge(edge.kind),
+            kind: labels::edge(edge.kind),
             when: edge.when,
         }
     }
@@ -334,14 +353,16 @@ impl Block {
     /// Its instructions. Empty for the blocks that branches through tables go through.
     #[getter]
     fn instructions(&self, py: Python<'_>) -> Instructions {
-        let module = self.place.module.clone_ref(py);
-        let all = self.place.module.get().statements(self.place.function);
-        let position = |stmt: StmtId| all.partition_point(|s| *s < stmt);
-        let (first, end) = self
-            .ir()
-            .map_or((0, 0), |b| (position(b.first), position(b.end)));
+        let module = &self.place.module;
+        let statements = module.get().statements(self.place.function);
+        let (first, end) = self.ir().map_or((0, 0), |block| {
+            (
+                statements.partition_point(|stmt| *stmt < block.first),
+                statements.partition_point(|stmt| *stmt < block.end),
+            )
+        });
         Instructions::of_range(
-            module,
+            module.clone_ref(py),
             self.place.function,
             first as u32,
             end.saturating_sub(first) as u32,
@@ -367,7 +388,7 @@ impl Block {
     /// Whether the function may end after it.
     #[getter]
     fn exits(&self) -> bool {
-        self.ir().is_some_and(|b| b.exits)
+        self.ir().is_some_and(|block| block.exits)
     }
 
     /// Whether it may be reached from the entry.
@@ -379,7 +400,7 @@ impl Block {
     /// Whether it is an empty block that all branches through one table go through.
     #[getter]
     fn is_dispatch(&self) -> bool {
-        self.ir().is_some_and(|b| b.is_dispatch)
+        self.ir().is_some_and(|block| block.is_dispatch)
     }
 
     /// The last block before it that every path from the entry to it contains.
@@ -405,8 +426,8 @@ impl Block {
     /// Whether every path from `other` to the end contains this block.
     fn post_dominates(&self, other: &Self) -> PyResult<bool> {
         let analysis = self.place.analysis()?;
-        let mut above = std::iter::successors(Some(other.id), |id| analysis.ipdom(*id));
-        Ok(self.place.is(&other.place) && above.any(|id| id == self.id))
+        let mut post_dominators = iter::successors(Some(other.id), |id| analysis.ipdom(*id));
+        Ok(self.place.is(&other.place) && post_dominators.any(|id| id == self.id))
     }
 
     /// The names of the registers whose values are used at its beginning or later.
@@ -433,10 +454,7 @@ impl Block {
     #[getter]
     fn r#loop(&self, py: Python<'_>) -> PyResult<Option<Loop>> {
         let id = self.place.analysis()?.loops().innermost(self.id);
-        Ok(id.map(|id| Loop {
-            place: self.place.copy(py),
-            id,
-        }))
+        Ok(id.map(|id| self.place.r#loop(py, id)))
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -453,7 +471,7 @@ impl Block {
     }
 
     fn __hash__(&self) -> u64 {
-        views::hash(&(self.place.function.as_u32(), self.id.as_u32()))
+        conversions::hash(&(self.place.function.as_u32(), self.id.as_u32()))
     }
 
     fn __repr__(&self) -> String {
@@ -491,8 +509,11 @@ impl Loop {
 
     fn ir(&self) -> PyResult<ptxkit::analysis::graph::Loop<BlockId>> {
         let analysis = self.place.analysis()?;
-        let found = analysis.loops().get(self.id).cloned();
-        found.ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no such loop"))
+        analysis
+            .loops()
+            .get(self.id)
+            .cloned()
+            .ok_or_else(|| PyIndexError::new_err("no such loop"))
     }
 }
 
@@ -522,10 +543,7 @@ impl Loop {
     #[getter]
     fn parent(&self, py: Python<'_>) -> PyResult<Option<Self>> {
         let parent = self.ir()?.parent();
-        Ok(parent.map(|id| Self {
-            place: self.place.copy(py),
-            id,
-        }))
+        Ok(parent.map(|id| self.place.r#loop(py, id)))
     }
 
     /// Whether it is entered only at its header.
@@ -570,7 +588,7 @@ impl Loop {
     }
 
     fn __hash__(&self) -> u64 {
-        views::hash(&(self.place.function.as_u32(), self.id.as_u32()))
+        conversions::hash(&(self.place.function.as_u32(), self.id.as_u32()))
     }
 
     fn __repr__(&self) -> PyResult<String> {
@@ -590,7 +608,7 @@ impl Loop {
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Pressure {
     pub(crate) place: Place,
-    pub(crate) pressure: ptxkit::analysis::pressure::Pressure,
+    pub(crate) pressure: pressure::Pressure,
 }
 
 #[pymethods]
@@ -614,12 +632,11 @@ impl Pressure {
     /// The greatest number of each class of registers separately: `pred`, `b16`, `b32` and so on.
     #[getter]
     fn by_class(&self) -> BTreeMap<&'static str, u32> {
-        let classes = ptxkit::analysis::pressure::CLASSES.iter();
-        let counts = classes
+        CLASSES
+            .iter()
             .zip(self.pressure.by_class)
-            .filter(|(_, count)| *count > 0);
-        counts
-            .map(|(class, count)| (ptx_report::labels::class(*class), count))
+            .filter(|(_, count)| *count > 0)
+            .map(|(class, count)| (labels::class(*class), count))
             .collect()
     }
 

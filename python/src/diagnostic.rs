@@ -1,10 +1,9 @@
 //! Diagnostics and places in the source.
 
-use ptxkit::ir::{Applicability, Code, Diagnostic as IrDiagnostic, Severity};
+use ptxkit::ir::{Applicability, Code, Diagnostic as IrDiagnostic, LineIndex, Severity};
 use pyo3::prelude::*;
 
-use crate::module::Module;
-use crate::parameters::named;
+use crate::conversions::named;
 
 /// A range of bytes in the source of a module: from `start` to before `end`.
 ///
@@ -70,24 +69,24 @@ impl Span {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Diagnostic {
     diagnostic: IrDiagnostic,
-    /// Where it begins, if the source was available.
+    /// The line and the column where it begins, if the source was available.
     position: Option<(u32, u32)>,
 }
 
 impl Diagnostic {
     pub(crate) fn new(diagnostic: IrDiagnostic) -> Self {
-        let position = None;
         Self {
             diagnostic,
-            position,
+            position: None,
         }
     }
 
-    pub(crate) fn in_module(diagnostic: IrDiagnostic, module: &Module) -> Self {
-        let at = module.lines().position(diagnostic.span.start);
+    /// With the line and the column where it begins.
+    pub(crate) fn with_position(diagnostic: IrDiagnostic, lines: &LineIndex) -> Self {
+        let position = lines.position(diagnostic.span.start);
         Self {
             diagnostic,
-            position: Some((at.line, at.column)),
+            position: Some((position.line, position.column)),
         }
     }
 
@@ -124,12 +123,11 @@ pub(crate) fn restored_diagnostic(
 ) -> PyResult<Diagnostic> {
     let (code, is_error, span) = head;
     let code: Code = named(&code, "code")?;
-    let new = if is_error {
-        IrDiagnostic::error
+    let mut diagnostic = if is_error {
+        IrDiagnostic::error(code, span.ir(), message)
     } else {
-        IrDiagnostic::warning
+        IrDiagnostic::warning(code, span.ir(), message)
     };
-    let mut diagnostic = new(code, span.ir(), message);
     diagnostic.help = help;
     for (span, text) in notes {
         diagnostic = diagnostic.with_label(span.ir(), text);

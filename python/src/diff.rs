@@ -1,7 +1,7 @@
-//! What differs between two modules.
+//! Differences between two modules.
 
 use ptxkit::diff::{self, Line, ModuleDiff};
-use ptxkit::ir::{FuncId, Module as IrModule, StmtId};
+use ptxkit::ir::{FuncId, StmtId};
 use pyo3::prelude::*;
 
 use crate::function::Function;
@@ -22,21 +22,32 @@ pub(crate) struct Diff {
     diff: ModuleDiff,
 }
 
-/// What it is about, its name, the old text and the new one.
+/// The subject, its name, the old text and the new one.
 type Change = (String, String, Option<String>, Option<String>);
 
 fn changes(changes: &[diff::Change]) -> Vec<Change> {
-    let change = |c: &diff::Change| {
-        let mut subject = String::new();
-        for c in format!("{:?}", c.subject).chars() {
-            if c.is_uppercase() && !subject.is_empty() {
-                subject.push('_');
-            }
-            subject.extend(c.to_lowercase());
+    changes
+        .iter()
+        .map(|change| {
+            (
+                snake_case(&format!("{:?}", change.subject)),
+                change.name.clone(),
+                change.left.clone(),
+                change.right.clone(),
+            )
+        })
+        .collect()
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake_case = String::new();
+    for character in name.chars() {
+        if character.is_uppercase() && !snake_case.is_empty() {
+            snake_case.push('_');
         }
-        (subject, c.name.clone(), c.left.clone(), c.right.clone())
-    };
-    changes.iter().map(change).collect()
+        snake_case.extend(character.to_lowercase());
+    }
+    snake_case
 }
 
 /// `-target: sm_80`, `+target: sm_90`
@@ -51,20 +62,21 @@ fn change_lines((subject, name, left, right): Change) -> String {
     lines.collect()
 }
 
+/// The name of a function that a module has.
+fn function_name(module: &Py<Module>, id: Option<FuncId>) -> Option<&str> {
+    let ir = &module.get().ir;
+    Some(ir.name(ir.functions().get(id?)?.name))
+}
+
 impl Diff {
     pub(crate) fn new(left: Py<Module>, right: Py<Module>, diff: ModuleDiff) -> Self {
         Self { left, right, diff }
     }
 
     fn name(&self, diff: &diff::FunctionDiff) -> &str {
-        let of = |module: &'_ Py<Module>, id: Option<FuncId>| -> Option<ptxkit::ir::NameId> {
-            Some(module.get().ir.functions().get(id?)?.name)
-        };
-        match (of(&self.right, diff.right), of(&self.left, diff.left)) {
-            (Some(name), _) => self.right.get().ir.name(name),
-            (None, Some(name)) => self.left.get().ir.name(name),
-            (None, None) => "",
-        }
+        function_name(&self.right, diff.right)
+            .or_else(|| function_name(&self.left, diff.left))
+            .unwrap_or_default()
     }
 }
 
@@ -85,27 +97,28 @@ impl Diff {
     /// The functions that differ.
     #[getter]
     fn functions(&self, py: Python<'_>) -> Vec<FunctionDiff> {
-        let differ = self.diff.functions.iter().filter(|f| !f.is_equal());
-        let function = |module: &Py<Module>, id: Option<FuncId>| {
-            Some(Function::new(module.clone_ref(py), id?))
-        };
-        let new = |diff: &diff::FunctionDiff| {
-            let body = |module: &Py<Module>, id: Option<FuncId>| Some((module.clone_ref(py), id?));
-            FunctionDiff {
-                name: self.name(diff).to_owned(),
-                left: function(&self.left, diff.left),
-                right: function(&self.right, diff.right),
-                changes: changes(&diff.changes),
-                lines: lines(
-                    body(&self.left, diff.left),
-                    body(&self.right, diff.right),
-                    &diff.lines,
-                ),
-                similarity: diff.similarity,
-                edits: diff.edits(),
-            }
-        };
-        differ.map(new).collect()
+        self.diff
+            .functions
+            .iter()
+            .filter(|function| !function.is_equal())
+            .map(|diff| {
+                let left = diff
+                    .left
+                    .map(|id| Function::new(self.left.clone_ref(py), id));
+                let right = diff
+                    .right
+                    .map(|id| Function::new(self.right.clone_ref(py), id));
+                FunctionDiff {
+                    name: self.name(diff).to_owned(),
+                    changes: changes(&diff.changes),
+                    lines: lines(left.as_ref(), right.as_ref(), &diff.lines),
+                    similarity: diff.similarity,
+                    edits: diff.edits(),
+                    left,
+                    right,
+                }
+            })
+            .collect()
     }
 
     fn __bool__(&self) -> bool {
@@ -130,24 +143,24 @@ impl Diff {
 
 /// The lines of a comparison: `" "`, `"-"` or `"+"` and the text of a statement.
 fn lines(
-    left: Option<(Py<Module>, FuncId)>,
-    right: Option<(Py<Module>, FuncId)>,
+    left: Option<&Function>,
+    right: Option<&Function>,
     lines: &[Line],
 ) -> Vec<(&'static str, String)> {
-    let text = |ir: &IrModule, id: FuncId, stmt: StmtId| {
-        let body = ir.body(id)?;
-        Some(String::from_utf8_lossy(body.source_span(stmt).of(ir.source())).into_owned())
-    };
-    let of = |side: &Option<(Py<Module>, FuncId)>, stmt: StmtId| {
-        let (module, id) = side.as_ref()?;
-        text(&module.get().ir, *id, stmt)
-    };
-    let line = |line: &Line| match *line {
-        Line::Same(old, _) => Some((" ", of(&left, old)?)),
-        Line::Removed(old) => Some(("-", of(&left, old)?)),
-        Line::Added(new) => Some(("+", of(&right, new)?)),
-    };
-    lines.iter().filter_map(line).collect()
+    lines
+        .iter()
+        .filter_map(|line| match *line {
+            Line::Same(old, _) => Some((" ", statement_text(left?, old)?)),
+            Line::Removed(old) => Some(("-", statement_text(left?, old)?)),
+            Line::Added(new) => Some(("+", statement_text(right?, new)?)),
+        })
+        .collect()
+}
+
+fn statement_text(function: &Function, stmt: StmtId) -> Option<String> {
+    let module = function.module.get();
+    let body = module.ir.body(function.id)?;
+    Some(module.text_of(body.source_span(stmt)).into_owned())
 }
 
 /// A function that differs between two modules.

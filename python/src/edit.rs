@@ -11,12 +11,11 @@ use ptxkit::isa::Directive;
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
 
+use crate::conversions::named;
 use crate::error::Failure;
 use crate::function::Function;
 use crate::instruction::Instruction;
 use crate::module::Module;
-use crate::parameters::named;
-use crate::views;
 
 impl From<EditError> for Failure {
     fn from(error: EditError) -> Self {
@@ -83,38 +82,40 @@ impl Editor {
 
     pub(crate) fn with<T>(
         &self,
-        f: impl FnOnce(&mut IrModule) -> Result<T, Failure>,
+        edit: impl FnOnce(&mut IrModule) -> Result<T, Failure>,
     ) -> PyResult<T> {
-        let mut ir = self.lock();
-        let closed = || Failure::new("the block of these edits has failed");
-        Ok(f(ir.as_mut().ok_or_else(closed)?)?)
+        match self.lock().as_mut() {
+            Some(ir) => Ok(edit(ir)?),
+            None => Err(Failure::new("the block of these edits has failed").into()),
+        }
     }
 
     fn edit<T>(
         &self,
         function: FuncId,
-        f: impl FnOnce(&mut IrEditor<'_>) -> Result<T, Failure>,
+        edit: impl FnOnce(&mut IrEditor<'_>) -> Result<T, Failure>,
     ) -> PyResult<T> {
-        self.with(|ir| f(&mut ir.edit(function)?))
+        self.with(|ir| edit(&mut ir.edit(function)?))
     }
 
     /// An edit at an instruction of the module.
     fn at<T>(
         &self,
-        at: &Instruction,
-        f: impl FnOnce(&mut IrEditor<'_>, StmtId) -> Result<T, Failure>,
+        instruction: &Instruction,
+        edit: impl FnOnce(&mut IrEditor<'_>, StmtId) -> Result<T, Failure>,
     ) -> PyResult<T> {
-        self.check(&at.module)?;
-        let stmt = at
+        self.check(&instruction.module)?;
+        let stmt = instruction
             .stmt()
             .ok_or_else(|| Failure::new("no such instruction"))?;
-        self.edit(at.function, |editor| f(editor, stmt))
+        self.edit(instruction.function, |editor| edit(editor, stmt))
     }
 
     pub(crate) fn check(&self, module: &Py<Module>) -> PyResult<()> {
-        match views::same(module, &self.old) {
-            true => Ok(()),
-            false => Err(Failure::new("it belongs to another module").into()),
+        if Module::same(module, &self.old) {
+            Ok(())
+        } else {
+            Err(Failure::new("it belongs to another module").into())
         }
     }
 }
@@ -122,14 +123,16 @@ impl Editor {
 /// The operands of an instruction as text.
 fn operand_texts(editor: &IrEditor<'_>, stmt: StmtId) -> Vec<String> {
     let (ir, body) = (editor.module(), editor.body());
-    let text = |operand: &IrOperand| {
-        let text = ptxkit::print::canonical_operand(ir, body, *operand);
-        String::from_utf8_lossy(&text).into_owned()
+    let Ok(Statement::Inst(inst)) = editor.statement(stmt) else {
+        return Vec::new();
     };
-    match editor.statement(stmt) {
-        Ok(Statement::Inst(inst)) => body.operands(inst).iter().map(text).collect(),
-        _ => Vec::new(),
-    }
+    body.operands(inst)
+        .iter()
+        .map(|operand| {
+            let text = ptxkit::print::canonical_operand(ir, body, *operand);
+            String::from_utf8_lossy(&text).into_owned()
+        })
+        .collect()
 }
 
 /// The guard of an instruction.
@@ -176,14 +179,16 @@ impl Editor {
     /// Inserts statements before an instruction.
     fn insert_before(&self, at: &Instruction, text: &str) -> PyResult<()> {
         self.at(at, |editor, stmt| {
-            Ok(drop(editor.insert_text_before(stmt, text)?))
+            editor.insert_text_before(stmt, text)?;
+            Ok(())
         })
     }
 
     /// Inserts statements after an instruction.
     fn insert_after(&self, at: &Instruction, text: &str) -> PyResult<()> {
         self.at(at, |editor, stmt| {
-            Ok(drop(editor.insert_text_after(stmt, text)?))
+            editor.insert_text_after(stmt, text)?;
+            Ok(())
         })
     }
 
@@ -193,7 +198,8 @@ impl Editor {
         self.edit(function.id, |editor| {
             let first = editor.body().statements().next();
             let (first, _) = first.ok_or_else(|| Failure::new("the function is empty"))?;
-            Ok(drop(editor.insert_text_before(first, text)?))
+            editor.insert_text_before(first, text)?;
+            Ok(())
         })
     }
 
@@ -267,12 +273,13 @@ impl Editor {
     /// Changes the linkage of a function: `"visible"`, `"extern"`, `"weak"` or none.
     fn set_linkage(&self, function: &Function, linkage: Option<&str>) -> PyResult<()> {
         self.check(&function.module)?;
-        let new = |text: &str| {
-            let directive = Directive::from_text(format!(".{text}").as_bytes());
-            let linkage = directive.and_then(Linkage::from_directive);
-            linkage.ok_or_else(|| Failure::new(format!("`{text}` is not a linkage")))
-        };
-        let linkage = linkage.map(new).transpose()?;
+        let linkage = linkage
+            .map(|text| {
+                Directive::from_text(format!(".{text}").as_bytes())
+                    .and_then(Linkage::from_directive)
+                    .ok_or_else(|| Failure::new(format!("`{text}` is not a linkage")))
+            })
+            .transpose()?;
         self.with(|ir| {
             let item = ir
                 .item_of(function.id)

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use ptxkit::ir::{Code, Diagnostic as IrDiagnostic};
+use ptxkit::ir::{Code, Diagnostic as IrDiagnostic, Severity};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -29,29 +29,34 @@ impl Failure {
     }
 
     pub(crate) fn with_code(self, code: Code) -> Self {
-        let code = Some(code);
-        Self { code, ..self }
+        Self {
+            code: Some(code),
+            ..self
+        }
     }
 
     pub(crate) fn with(self, diagnostics: &[IrDiagnostic]) -> Self {
-        let diagnostics = diagnostics.to_vec();
         Self {
-            diagnostics,
+            diagnostics: diagnostics.to_vec(),
             ..self
         }
     }
 
     pub(crate) fn at(self, span: ptxkit::ir::Span) -> Self {
-        let span = Some(span);
-        Self { span, ..self }
+        Self {
+            span: Some(span),
+            ..self
+        }
     }
 
     /// The failure that diagnostics report: its message, code and span are those of the first error.
     pub(crate) fn of_diagnostics(diagnostics: Vec<IrDiagnostic>) -> Self {
-        let is_error = |d: &&IrDiagnostic| d.severity == ptxkit::ir::Severity::Error;
-        let first = diagnostics.iter().find(is_error).or(diagnostics.first());
+        let first = diagnostics
+            .iter()
+            .find(|diagnostic| diagnostic.severity == Severity::Error)
+            .or(diagnostics.first());
         let (message, code, span) = match first {
-            Some(d) => (d.message.clone(), Some(d.code), Some(d.span)),
+            Some(first) => (first.message.clone(), Some(first.code), Some(first.span)),
             None => Default::default(),
         };
         Self {
@@ -76,7 +81,7 @@ fn raise(py: Python<'_>, failure: Failure) -> PyResult<PyErr> {
     let diagnostics = failure.diagnostics.into_iter().map(Diagnostic::new);
     let arguments = (
         failure.message,
-        failure.code.map(|c| c.to_string()),
+        failure.code.map(|code| code.to_string()),
         failure.span.map(Span::new),
         diagnostics.collect::<Vec<_>>(),
     );

@@ -4,7 +4,7 @@ use ptx_report::explain::{self, Extent};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
-use crate::json::to_python;
+use crate::conversions::to_python;
 
 /// Explains an instruction, a modifier, a directive, a special register, a type, a state space or the code of a diagnostic.
 ///
@@ -19,8 +19,8 @@ use crate::json::to_python;
 #[pyfunction]
 #[pyo3(name = "explain")]
 pub(crate) fn explain_text(text: &str) -> PyResult<Vec<Explanation>> {
-    let found = explain::find(text).map_err(PyKeyError::new_err)?;
-    Ok(found.into_iter().map(Explanation).collect())
+    let entries = explain::find(text).map_err(PyKeyError::new_err)?;
+    Ok(entries.into_iter().map(Explanation).collect())
 }
 
 /// An explanation.

@@ -1,16 +1,15 @@
-//! What an instruction does: guards, memory accesses, source lines.
+//! Facts about an instruction: guards, memory accesses, source lines, names of operands.
 
 use std::sync::Arc;
 
 use ptx_report::demangle::demangle;
 use ptx_report::labels;
+use ptx_report::source_frames::MAX_FRAMES;
 use ptxkit::analysis::source_lines::SourceLines;
 use ptxkit::ir::facts::MemoryAccess as IrAccess;
-use ptxkit::ir::{Body, EntityId, Module as IrModule, Statement};
+use ptxkit::ir::{Body, EntityId, Module as IrModule, Operand as IrOperand, Statement};
 use ptxkit::isa::Modifier;
 use pyo3::prelude::*;
-
-use crate::operand::name;
 
 /// The predicate under which an instruction executes.
 ///
@@ -78,15 +77,15 @@ pub(crate) struct MemoryAccess {
 
 impl MemoryAccess {
     pub(crate) fn new(ir: &IrModule, body: &Body, access: &IrAccess) -> Self {
-        let text = |m: Modifier| m.text().trim_start_matches('.');
+        let name = |modifier: Modifier| modifier.text().trim_start_matches('.');
         Self {
             space: labels::space(access.space),
             access: labels::access(access.access),
             bytes: access.bytes,
-            base: access.base.and_then(|base| name(ir, body, base)),
+            base: access.base.and_then(|base| operand_name(ir, body, base)),
             offset: access.offset,
-            order: access.order.map(text),
-            scope: access.scope.map(text),
+            order: access.order.map(name),
+            scope: access.scope.map(name),
             reads: access.reads(),
             writes: access.writes(),
         }
@@ -175,37 +174,69 @@ impl Lines {
         };
         for (id, _, body) in ir.definitions() {
             let start = starts.get(id.index()).copied().unwrap_or(0) as usize;
-            let of_function = source.function(body);
-            let mut last = (None, 0);
+            let function_lines = source.function(body);
+            let mut last_place = None;
+            let mut last_list = 0;
             for (stmt, statement) in body.statements() {
                 let Statement::Inst(inst) = statement else {
                     continue;
                 };
-                let place = of_function.place(stmt);
-                if place != last.0 {
-                    let frames = of_function
+                let place = function_lines.place(stmt);
+                if place != last_place {
+                    let frames = function_lines
                         .frames(stmt)
-                        .take(ptx_report::source_frames::MOST_FRAMES);
-                    let frames = frames.map(|frame| SourceLine {
-                        file: frame.file.map(Arc::from),
-                        function: frame.function.map(Arc::from),
-                        line: frame.line,
-                        column: frame.column,
-                    });
-                    last = (place, lines.frames.len() as u32);
-                    lines.frames.push(frames.collect());
+                        .take(MAX_FRAMES)
+                        .map(|frame| SourceLine {
+                            file: frame.file.map(Arc::from),
+                            function: frame.function.map(Arc::from),
+                            line: frame.line,
+                            column: frame.column,
+                        })
+                        .collect();
+                    last_place = place;
+                    last_list = lines.frames.len() as u32;
+                    lines.frames.push(frames);
                 }
                 if let Some(list) = lines.lists.get_mut(start + inst.index()) {
-                    *list = last.1;
+                    *list = last_list;
                 }
             }
         }
         lines
     }
 
-    /// Those of an instruction, the innermost first.
+    /// The source lines of an instruction, the innermost first.
     pub(crate) fn of(&self, instruction: usize) -> &[SourceLine] {
         let list = self.lists.get(instruction).copied().unwrap_or(0);
         self.frames.get(list as usize).map_or(&[], Vec::as_slice)
     }
+}
+
+/// The name of a register, a variable, a function or a label.
+pub(crate) fn operand_name(ir: &IrModule, body: &Body, operand: IrOperand) -> Option<String> {
+    Some(match operand {
+        IrOperand::Reg(id) => {
+            let decl = body.reg_decl_of(id)?;
+            let number = body.registers().get(id)?.number;
+            numbered_name(ir.name(decl.name), decl.count.map(|_| number))
+        }
+        IrOperand::Symbol(id) => {
+            let symbol = ir.symbols().get(id)?;
+            numbered_name(ir.name(symbol.name), symbol.number)
+        }
+        IrOperand::Var(id) => {
+            let var = body.vars().get(id)?;
+            numbered_name(ir.name(var.name), var.number)
+        }
+        IrOperand::Label(id) => body.label_name(ir, id).to_owned(),
+        IrOperand::Name(name) | IrOperand::Section(name) | IrOperand::Str(name) => {
+            ir.name(name).to_owned()
+        }
+        IrOperand::Special(register) => register.text().to_owned(),
+        _ => return None,
+    })
+}
+
+fn numbered_name(name: &str, number: Option<u32>) -> String {
+    number.map_or_else(|| name.to_owned(), |number| format!("{name}{number}"))
 }

@@ -1,4 +1,4 @@
-//! What a launch did, and what checkers found.
+//! The outcome of a launch, and the findings of checkers.
 
 use ptxkit::vm::{self, Report};
 use pyo3::prelude::*;
@@ -42,8 +42,11 @@ impl Outcome {
     }
 
     fn __repr__(&self) -> String {
-        let found = self.findings.len();
-        format!("<Outcome: {} steps, {found} findings>", self.steps)
+        format!(
+            "<Outcome: {} steps, {} findings>",
+            self.steps,
+            self.findings.len()
+        )
     }
 }
 
@@ -62,10 +65,12 @@ pub(crate) struct Finding {
 
 impl Finding {
     pub(crate) fn all(reports: &[Report]) -> Vec<Self> {
-        let new = |report: &Report| Self {
-            report: report.clone(),
-        };
-        reports.iter().map(new).collect()
+        reports
+            .iter()
+            .map(|report| Self {
+                report: report.clone(),
+            })
+            .collect()
     }
 }
 

@@ -6,19 +6,18 @@ use std::collections::BTreeMap;
 use ptx_report::demangle::demangle;
 use ptx_report::function_stats::{self, Signature, type_name};
 use ptx_report::{counted, labels};
-use ptxkit::ir::{Body, Declarations, FuncId, FunctionKind, OperandPool, Param, RegId, TableRange};
+use ptxkit::ir::{Body, Declarations, FuncId, FunctionKind, OperandPool, Param, TableRange};
 use ptxkit::isa::StateSpace;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyString};
 
 use crate::cfg::{Block, Cfg, Loop, Place, Pressure};
+use crate::conversions::{self, Restored, restored, to_python};
 use crate::diagnostic::Span;
 use crate::error::Failure;
 use crate::instruction::Instructions;
-use crate::json::to_python;
 use crate::module::Module;
-use crate::views::{self, Restored, restored};
 
 /// The functions of a module, by position or by name.
 ///
@@ -42,8 +41,8 @@ impl Functions {
 
     pub(crate) fn only(self, keep: impl Fn(&ptxkit::ir::Function) -> bool) -> Self {
         let Self { module, mut ids } = self;
-        let all = module.get().ir.functions();
-        ids.retain(|id| all.get(*id).is_some_and(&keep));
+        let functions = module.get().ir.functions();
+        ids.retain(|id| functions.get(*id).is_some_and(&keep));
         Self { module, ids }
     }
 
@@ -57,13 +56,15 @@ impl Functions {
     /// The definition of a name, else its first declaration.
     fn find(&self, name: &str) -> Option<FuncId> {
         let ir = &self.module.get().ir;
-        let named = |id: &&FuncId| {
-            let function = ir.functions().get(**id);
-            function.is_some_and(|f| ir.name(f.name) == name)
-        };
-        let mut all = self.ids.iter().filter(named);
-        let first = all.clone().next();
-        all.find(|id| ir.body(**id).is_some()).or(first).copied()
+        let mut functions = self.ids.iter().copied().filter(|id| {
+            let function = ir.functions().get(*id);
+            function.is_some_and(|function| ir.name(function.name) == name)
+        });
+        let first = functions.next()?;
+        if ir.body(first).is_some() {
+            return Some(first);
+        }
+        functions.find(|id| ir.body(*id).is_some()).or(Some(first))
     }
 }
 
@@ -77,24 +78,25 @@ impl Functions {
         let py = key.py();
         if let Ok(name) = key.cast::<PyString>() {
             let name: Cow<'_, str> = name.to_cow()?;
-            let found = self.find(&name);
-            let id = found.ok_or_else(|| PyKeyError::new_err(name.into_owned()))?;
+            let Some(id) = self.find(&name) else {
+                return Err(PyKeyError::new_err(name.into_owned()));
+            };
             return Ok(self.function(py, id).into_pyobject(py)?.into_any());
         }
         if let Ok(slice) = key.cast::<PySlice>() {
             let indices = slice.indices(self.ids.len() as isize)?;
             let steps = 0..indices.slicelength as isize;
-            let picked =
-                steps.filter_map(|i| self.ids.get((indices.start + i * indices.step) as usize));
-            let ids = picked.copied().collect();
+            let ids = steps
+                .filter_map(|step| self.ids.get((indices.start + step * indices.step) as usize))
+                .copied()
+                .collect();
             let module = self.module.clone_ref(py);
             return Ok(Self { module, ids }.into_pyobject(py)?.into_any());
         }
         let Ok(index) = key.extract::<isize>() else {
             return Err(PyTypeError::new_err("expected an index, a slice or a name"));
         };
-        let at = views::position(index, self.ids.len())?;
-        let id = self.ids[at];
+        let id = self.ids[conversions::position(index, self.ids.len())?];
         Ok(self.function(py, id).into_pyobject(py)?.into_any())
     }
 
@@ -103,7 +105,9 @@ impl Functions {
             return name.to_cow().is_ok_and(|name| self.find(&name).is_some());
         }
         let function = item.cast::<Function>().map(Bound::get);
-        function.is_ok_and(|f| f.module.is(&self.module) && self.ids.contains(&f.id))
+        function.is_ok_and(|function| {
+            function.module.is(&self.module) && self.ids.contains(&function.id)
+        })
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> FunctionIterator {
@@ -181,17 +185,20 @@ impl Function {
         Signature::new(&self.module.get().ir, self.record())
     }
 
-    fn list(&self, range: TableRange, shown: Vec<function_stats::Parameter>) -> Vec<Parameter> {
+    fn list(&self, range: TableRange, displayed: Vec<function_stats::Parameter>) -> Vec<Parameter> {
         let ir = &self.module.get().ir;
-        let params = range.of(ir.params()).iter().zip(shown);
-        params
-            .map(|(param, shown)| Parameter::new(ir, param, shown))
+        range
+            .of(ir.params())
+            .iter()
+            .zip(displayed)
+            .map(|(param, displayed)| Parameter::new(ir, param, displayed))
             .collect()
     }
 
     fn functions(&self, py: Python<'_>, ids: Vec<FuncId>) -> Vec<Self> {
-        let new = |id| Self::new(self.module.clone_ref(py), id);
-        ids.into_iter().map(new).collect()
+        ids.into_iter()
+            .map(|id| Self::new(self.module.clone_ref(py), id))
+            .collect()
     }
 }
 
@@ -267,45 +274,47 @@ impl Function {
     /// The registers that the body mentions.
     #[getter]
     fn registers(&self) -> Vec<Register> {
-        let (ir, names) = (&self.module.get().ir, self.module.get().names(self.id));
-        let Some((body, names)) = self.body().zip(names) else {
+        let module = self.module.get();
+        let Some((body, names)) = self.body().zip(module.names(self.id)) else {
             return Vec::new();
         };
-        let register = |(id, register): (RegId, &ptxkit::ir::Register)| {
-            let decl = body.reg_decls().get(register.decl)?;
-            let name = names.of(id.into());
-            let is_vector = decl.vector > 1;
-            Some(Register {
-                name: if is_vector {
-                    name.trim_end_matches(".x")
-                } else {
-                    name
-                }
-                .to_owned(),
-                r#type: type_name(ir, decl.ty, decl.vector),
+        body.registers()
+            .iter()
+            .filter_map(|(id, register)| {
+                let decl = body.reg_decls().get(register.decl)?;
+                let name = names.of(id.into());
+                let is_vector = decl.vector > 1;
+                Some(Register {
+                    name: if is_vector {
+                        name.trim_end_matches(".x")
+                    } else {
+                        name
+                    }
+                    .to_owned(),
+                    r#type: type_name(&module.ir, decl.ty, decl.vector),
+                })
             })
-        };
-        body.registers().iter().filter_map(register).collect()
+            .collect()
     }
 
     /// The variables that are declared inside, parameters of calls among them.
     #[getter]
     fn variables(&self) -> Vec<Variable> {
-        let body = self.body();
-        let list =
-            |body: &Body| Variable::list(&self.module.get().ir, body.declarations(), body.pool());
-        body.map(list).unwrap_or_default()
+        let Some(body) = self.body() else {
+            return Vec::new();
+        };
+        Variable::list(&self.module.get().ir, body.declarations(), body.pool())
     }
 
     /// The names of the labels, in the order of the text.
     #[getter]
     fn labels(&self) -> Vec<&str> {
         let ir = &self.module.get().ir;
-        let labels = self
-            .body()
+        self.body()
             .into_iter()
-            .flat_map(|body| body.labels().values());
-        labels.map(|label| ir.name(label.name)).collect()
+            .flat_map(|body| body.labels().values())
+            .map(|label| ir.name(label.name))
+            .collect()
     }
 
     /// The control-flow graph. Raises `PtxError` for a function without a body.
@@ -333,7 +342,7 @@ impl Function {
     fn pressure(&self, py: Python<'_>) -> PyResult<Pressure> {
         let place = Place::new(py, self)?;
         Ok(Pressure {
-            pressure: py.detach(|| place.analysis().map(|a| a.pressure()))?,
+            pressure: py.detach(|| place.analysis().map(|analysis| analysis.pressure()))?,
             place,
         })
     }
@@ -370,8 +379,9 @@ impl Function {
     /// `ptxkit stats --json` writes for the function.
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let all = py.detach(|| function_stats::of(&self.module.get().ir, |id| id == self.id));
-        match all.first() {
+        let stats =
+            py.detach(|| function_stats::collect(&self.module.get().ir, |id| id == self.id));
+        match stats.first() {
             Some(stats) => to_python(py, stats),
             None => Err(Failure::new(format!("`{}` has no body here", self.name())).into()),
         }
@@ -400,17 +410,17 @@ impl Function {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Restored<'py>> {
-        let this = slf.get();
-        let module = this.module.clone_ref(slf.py());
-        restored(slf.py(), "function", (module, this.id.as_u32()))
+        let function = slf.get();
+        let module = function.module.clone_ref(slf.py());
+        restored(slf.py(), "function", (module, function.id.as_u32()))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.id == other.id && views::same(&self.module, &other.module)
+        self.id == other.id && Module::same(&self.module, &other.module)
     }
 
     fn __hash__(&self) -> u64 {
-        views::hash(&(self.id.as_u32(), self.name()))
+        conversions::hash(&(self.id.as_u32(), self.name()))
     }
 
     fn __repr__(&self) -> String {
@@ -443,10 +453,10 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    fn new(ir: &ptxkit::ir::Module, param: &Param, shown: function_stats::Parameter) -> Self {
+    fn new(ir: &ptxkit::ir::Module, param: &Param, displayed: function_stats::Parameter) -> Self {
         Self {
-            name: shown.name,
-            r#type: shown.ty,
+            name: displayed.name,
+            r#type: displayed.ty,
             space: param.space.text().trim_start_matches('.'),
             bytes: param.layout(ir.pool()).and_then(|layout| layout.size),
         }
@@ -513,28 +523,28 @@ pub(crate) struct Variable {
 impl Variable {
     pub(crate) fn list(
         ir: &ptxkit::ir::Module,
-        all: &Declarations,
+        declarations: &Declarations,
         pool: &OperandPool,
     ) -> Vec<Self> {
-        let mut found = Vec::new();
-        for (id, decl) in all.decls.iter() {
+        let mut variables = Vec::new();
+        for (id, decl) in declarations.decls.iter() {
             if decl.space == StateSpace::Reg {
                 continue;
             }
-            for declarator in all.declarators(id) {
+            for declarator in declarations.declarators(id) {
                 let layout = decl.layout(declarator, pool);
-                let linkage = decl.linkage.map(|l| l.directive().text());
-                found.push(Self {
+                let linkage = decl.linkage.map(|linkage| linkage.directive().text());
+                variables.push(Self {
                     name: ir.name(declarator.name).to_owned(),
                     space: decl.space.text().trim_start_matches('.'),
                     r#type: type_name(ir, decl.ty, decl.vector),
-                    bytes: layout.and_then(|l| l.size),
-                    alignment: layout.map(|l| l.align),
+                    bytes: layout.and_then(|layout| layout.size),
+                    alignment: layout.map(|layout| layout.align),
                     linkage: linkage.map(|text| text.trim_start_matches('.')),
                 });
             }
         }
-        found
+        variables
     }
 }
 

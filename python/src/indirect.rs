@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::build::{FunctionBuilder, Value, lock, scalar, values};
 
-/// A table of functions, or a prototype, with what it calls.
+/// A table of functions, or a prototype, with the types of its parameters and results.
 pub(crate) struct CallTable {
     label: CodeLabel,
     results: Vec<Declaration>,
@@ -15,7 +15,7 @@ pub(crate) struct CallTable {
 }
 
 impl CallTable {
-    fn new(label: CodeLabel, (results, parameters): (Vec<Declaration>, Vec<Declaration>)) -> Self {
+    fn new(label: CodeLabel, results: Vec<Declaration>, parameters: Vec<Declaration>) -> Self {
         Self {
             label,
             results,
@@ -26,11 +26,14 @@ impl CallTable {
 
 /// Parameters of these types.
 fn declarations(types: &[String], name: &str) -> PyResult<Vec<Declaration>> {
-    let declare = |(number, ty): (usize, &String)| {
-        let name = format!("{name}{number}");
-        Ok(Declaration::new(StateSpace::Param, scalar(ty)?, &name))
-    };
-    types.iter().enumerate().map(declare).collect()
+    types
+        .iter()
+        .enumerate()
+        .map(|(number, ty)| {
+            let name = format!("{name}{number}");
+            Ok(Declaration::new(StateSpace::Param, scalar(ty)?, &name))
+        })
+        .collect()
 }
 
 fn interface(
@@ -64,17 +67,16 @@ impl FunctionBuilder {
         parameters: Vec<String>,
         results: Option<Vec<String>>,
     ) -> PyResult<Value> {
-        let function = |value: &Bound<'_, Value>| match value.get().0 {
-            OperandExpr::Func(function) => Ok(function),
-            _ => Err(PyTypeError::new_err("expected a function")),
-        };
         let functions = functions
             .iter()
-            .map(function)
+            .map(|value| match value.get().0 {
+                OperandExpr::Func(function) => Ok(function),
+                _ => Err(PyTypeError::new_err("expected a function")),
+            })
             .collect::<PyResult<Vec<_>>>()?;
-        let interface = interface(results, &parameters)?;
+        let (results, parameters) = interface(results, &parameters)?;
         let label = self.with(|builder| builder.call_targets(&functions))?;
-        lock(&self.tables).push(CallTable::new(label, interface));
+        lock(&self.tables).push(CallTable::new(label, results, parameters));
         Ok(Value(OperandExpr::Label(label)))
     }
 
@@ -87,7 +89,7 @@ impl FunctionBuilder {
     ) -> PyResult<Value> {
         let (results, parameters) = interface(results, &parameters)?;
         let label = self.with(|builder| builder.call_prototype(&results, &parameters))?;
-        let table = CallTable::new(label, (results, parameters));
+        let table = CallTable::new(label, results, parameters);
         lock(&self.tables).push(table);
         Ok(Value(OperandExpr::Label(label)))
     }
@@ -107,11 +109,12 @@ impl FunctionBuilder {
         };
         let (arguments, results) = (values(&arguments)?, values(&results.unwrap_or_default())?);
         let tables = lock(&self.tables);
-        let is_it = |known: &&CallTable| table.0 == OperandExpr::Label(known.label);
-        let table = tables.iter().find(is_it);
-        let none =
-            || PyTypeError::new_err("expected what `call_targets` or `call_prototype` returned");
-        let table = table.ok_or_else(none)?;
+        let table = tables
+            .iter()
+            .find(|known_table| table.0 == OperandExpr::Label(known_table.label))
+            .ok_or_else(|| {
+                PyTypeError::new_err("expected what `call_targets` or `call_prototype` returned")
+            })?;
         let header = FunctionHeader::new();
         let header = table
             .results

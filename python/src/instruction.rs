@@ -12,12 +12,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PySlice, PyString, PyTuple};
 
 use crate::cfg::{Block, Place, Side};
+use crate::conversions::{self, Restored, restored};
 use crate::diagnostic::Span;
-use crate::facts::{Guard, MemoryAccess, SourceLine};
+use crate::facts::{Guard, MemoryAccess, SourceLine, operand_name};
 use crate::function::Function;
 use crate::module::Module;
-use crate::operand::{self, Operand};
-use crate::views::{self, Restored, restored};
+use crate::operand::Operand;
 
 /// Instructions of a module, which become objects when they are used. Slices are again such sequences.
 ///
@@ -47,9 +47,8 @@ impl Instructions {
     }
 
     pub(crate) fn of_function(module: Py<Module>, id: FuncId) -> Self {
-        let start = |index: usize| module.get().starts().get(index).copied().unwrap_or(0);
-        let first = start(id.index());
-        let len = start(id.index() + 1) - first;
+        let first = module.get().start(id.index());
+        let len = module.get().start(id.index() + 1) - first;
         Self {
             module,
             first: first.into(),
@@ -59,7 +58,7 @@ impl Instructions {
     }
 
     pub(crate) fn of_range(module: Py<Module>, id: FuncId, first: u32, len: u32) -> Self {
-        let start = module.get().starts().get(id.index()).copied().unwrap_or(0);
+        let start = module.get().start(id.index());
         Self {
             module,
             first: i64::from(start + first),
@@ -80,8 +79,10 @@ impl Instructions {
     fn element(&self, py: Python<'_>, index: u32) -> Instruction {
         let number = self.number(index);
         let starts = self.module.get().starts();
-        let function = starts.partition_point(|s| *s <= number).saturating_sub(1);
-        let start = starts.get(function).copied().unwrap_or(0);
+        let function = starts
+            .partition_point(|start| *start <= number)
+            .saturating_sub(1);
+        let start = self.module.get().start(function);
         Instruction {
             module: self.module.clone_ref(py),
             function: FuncId::from_index(function),
@@ -108,8 +109,11 @@ impl Instructions {
             };
             return Ok(slice.into_pyobject(py)?.into_any());
         }
-        let at = views::position(key.extract()?, self.len())?;
-        Ok(self.element(py, at as u32).into_pyobject(py)?.into_any())
+        let position = conversions::position(key.extract()?, self.len())?;
+        Ok(self
+            .element(py, position as u32)
+            .into_pyobject(py)?
+            .into_any())
     }
 
     fn __contains__(&self, item: &Instruction) -> bool {
@@ -185,51 +189,54 @@ impl Instruction {
         Some(ir.signature(inst.sig))
     }
 
-    /// What it does.
-    fn with_facts<T>(&self, f: impl FnOnce(Facts<'_>) -> T) -> Option<T> {
-        let module = self.module.get();
-        module.with_facts(self.function, |facts| f(facts.inst(self.id)))
+    /// Reads what the instruction does. `None` for a function without a body.
+    fn with_facts<T>(&self, read: impl FnOnce(Facts<'_>) -> T) -> Option<T> {
+        let facts = self.module.get().function_facts(self.function)?;
+        Some(read(facts.inst(self.id)))
     }
 
-    /// A flag of its facts.
-    fn is(&self, f: impl FnOnce(&Facts<'_>) -> bool) -> bool {
-        self.with_facts(|facts| f(&facts)).unwrap_or(false)
+    /// Whether its facts fulfil a condition.
+    fn is(&self, condition: impl FnOnce(&Facts<'_>) -> bool) -> bool {
+        self.with_facts(|facts| condition(&facts)).unwrap_or(false)
     }
 
-    /// The names of the registers whose mentions `belong`, each once.
+    /// The names of the registers that are mentioned as `is_selected` says, each once.
     fn registers<'py>(
         &self,
         py: Python<'py>,
-        belong: impl Fn(&RegUse) -> bool,
+        is_selected: impl Fn(&RegUse) -> bool,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let mut found: Vec<VariableId> = Vec::new();
-        let names = self.module.get().names(self.function);
-        if let Some(names) = names {
-            let mut add = |v: VariableId| {
-                if !found.contains(&v) {
-                    found.push(v);
+        let Some(names) = self.module.get().names(self.function) else {
+            return Ok(PyTuple::empty(py));
+        };
+        let mut variables: Vec<VariableId> = Vec::new();
+        self.with_facts(|facts| {
+            for mention in facts.registers().filter(is_selected) {
+                for variable in names.variables.of(mention.place) {
+                    if !variables.contains(&variable) {
+                        variables.push(variable);
+                    }
                 }
-            };
-            self.with_facts(|facts| {
-                let mentions = facts.registers().filter(belong);
-                mentions.for_each(|m| names.variables.of(m.place).for_each(&mut add));
-            });
-        }
-        let found = found.into_iter();
-        let texts = found.filter_map(|v| Some(names?.get(py, v)));
-        PyTuple::new(py, texts.collect::<Vec<_>>())
+            }
+        });
+        let texts: Vec<_> = variables
+            .into_iter()
+            .map(|variable| names.get(py, variable))
+            .collect();
+        PyTuple::new(py, texts)
     }
 
     /// Its position among the instructions of the module.
     fn number(&self) -> usize {
-        let starts = self.module.get().starts();
-        let start = starts.get(self.function.index()).copied().unwrap_or(0);
-        start as usize + self.id.index()
+        self.module.get().start(self.function.index()) as usize + self.id.index()
     }
 
     pub(crate) fn stmt(&self) -> Option<StmtId> {
-        let statements = self.module.get().statements(self.function);
-        statements.get(self.id.index()).copied()
+        self.module
+            .get()
+            .statements(self.function)
+            .get(self.id.index())
+            .copied()
     }
 
     /// The instruction that is a statement.
@@ -257,12 +264,10 @@ impl Instruction {
     }
 
     fn ir_span(&self) -> ptxkit::ir::Span {
-        let module = self.module.get();
-        let stmt = module.statements(self.function).get(self.id.index());
-        let span = stmt
-            .zip(module.ir.body(self.function))
-            .map(|(stmt, body)| body.source_span(*stmt));
-        span.unwrap_or_default()
+        self.stmt()
+            .zip(self.module.get().ir.body(self.function))
+            .map(|(stmt, body)| body.source_span(stmt))
+            .unwrap_or_default()
     }
 }
 
@@ -290,7 +295,7 @@ impl Instruction {
     /// The opcode with its modifiers as written, such as `"add.s32"`.
     #[getter]
     pub(crate) fn mnemonic(&self) -> &str {
-        self.signature().map_or("", |s| s.text())
+        self.signature().map_or("", |signature| signature.text())
     }
 
     /// The modifiers, without their dots.
@@ -330,7 +335,7 @@ impl Instruction {
         let operands = self
             .parts()
             .map_or(&[][..], |(_, body, _)| body.operands(self.id));
-        Operand::tuple(py, (&self.module, self.function), operands)
+        Operand::tuple(py, &self.module, self.function, operands)
     }
 
     /// The predicate under which it executes.
@@ -339,15 +344,13 @@ impl Instruction {
         let (ir, body, inst) = self.parts()?;
         let guard = inst.guard()?;
         let names = self.module.get().names(self.function);
-        let register = self.with_facts(|facts| facts.guard_register());
-        let register = register
+        let name = self
+            .with_facts(|facts| facts.guard_register())
             .flatten()
-            .and_then(|(place, _)| Some(names?.of(place).to_owned()));
-        let other = || operand::name(ir, body, body.pool().get(guard.predicate));
-        Some(Guard::new(
-            register.or_else(other).unwrap_or_default(),
-            guard.sense.is_negated(),
-        ))
+            .and_then(|(register, _)| Some(names?.of(register).to_owned()))
+            .or_else(|| operand_name(ir, body, body.pool().get(guard.predicate)))
+            .unwrap_or_default();
+        Some(Guard::new(name, guard.sense.is_negated()))
     }
 
     /// The names of the registers that it reads, that of its guard included.
@@ -355,19 +358,19 @@ impl Instruction {
     /// Where several registers have one name, a number follows: `%r1#2`.
     #[getter]
     fn reads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.registers(py, |m| m.usage.reads())
+        self.registers(py, |mention| mention.usage.reads())
     }
 
     /// The names of the registers that it writes whenever it is reached.
     #[getter]
     fn writes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.registers(py, |m| m.usage.writes())
+        self.registers(py, |mention| mention.usage.writes())
     }
 
     /// The names of the registers that it may write, but need not: under a guard, or because it is unknown.
     #[getter]
     fn conditional_writes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.registers(py, |m| m.usage.may_write())
+        self.registers(py, |mention| mention.usage.may_write())
     }
 
     /// Its accesses to memory.
@@ -376,11 +379,13 @@ impl Instruction {
         let Some((ir, body, _)) = self.parts() else {
             return Vec::new();
         };
-        let list = |facts: Facts<'_>| {
-            let accesses = facts.memory();
-            accesses.map(|a| MemoryAccess::new(ir, body, &a)).collect()
-        };
-        self.with_facts(list).unwrap_or_default()
+        self.with_facts(|facts| {
+            facts
+                .memory()
+                .map(|access| MemoryAccess::new(ir, body, &access))
+                .collect()
+        })
+        .unwrap_or_default()
     }
 
     /// Whether it does something besides writing its registers, reading memory and going on.
@@ -432,46 +437,39 @@ impl Instruction {
         let Some((ir, body, _)) = self.parts() else {
             return Vec::new();
         };
-        let text = |operand: IrOperand| operand::name(ir, body, operand);
-        let list = self.with_facts(|facts| match facts.targets() {
-            Targets::Label(id) => text(IrOperand::Label(id)).into_iter().collect(),
-            Targets::List(list) => list.operands.iter().filter_map(|o| text(*o)).collect(),
+        self.with_facts(|facts| match facts.targets() {
+            Targets::Label(id) => operand_names(ir, body, &[IrOperand::Label(id)]),
+            Targets::List(list) => operand_names(ir, body, list.operands),
             _ => Vec::new(),
-        });
-        list.unwrap_or_default()
+        })
+        .unwrap_or_default()
     }
 
     /// The names of the functions that it may call; `None` if it is not a call, or may call any function.
     #[getter]
     fn callees(&self) -> Option<Vec<String>> {
         let (ir, body, _) = self.parts()?;
-        let text = |operand: IrOperand| operand::name(ir, body, operand);
-        let list = self.with_facts(|facts| match facts.callees()? {
-            Callees::Function(id) => Some(text(IrOperand::Symbol(id)).into_iter().collect()),
-            Callees::List(list) => Some(list.operands.iter().filter_map(|o| text(*o)).collect()),
+        self.with_facts(|facts| match facts.callees()? {
+            Callees::Function(id) => Some(operand_names(ir, body, &[IrOperand::Symbol(id)])),
+            Callees::List(list) => Some(operand_names(ir, body, list.operands)),
             _ => None,
-        });
-        list.flatten()
+        })
+        .flatten()
     }
 
     /// The section of the PTX ISA manual that describes it, such as `"9.7.1.1"`.
     #[getter]
     fn section(&self) -> Option<&'static str> {
-        let section = self.with_facts(|facts| facts.section());
-        section.filter(|s| !s.is_empty())
+        self.with_facts(|facts| facts.section())
+            .filter(|section| !section.is_empty())
     }
 
     /// The lines of the program that was compiled to it, the innermost first and then those of the calls that were inlined.
     #[getter]
     fn source(&self, py: Python<'_>) -> Vec<SourceLine> {
         let module = self.module.get();
-        let start = module
-            .starts()
-            .get(self.function.index())
-            .copied()
-            .unwrap_or(0);
         let lines = py.detach(|| module.source_lines());
-        lines.of(start as usize + self.id.index()).to_vec()
+        lines.of(self.number()).to_vec()
     }
 
     /// The basic block that it is in.
@@ -498,14 +496,15 @@ impl Instruction {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Restored<'py>> {
-        let this = slf.get();
-        let module = this.module.clone_ref(slf.py());
-        restored(slf.py(), "instruction", (module, this.number()))
+        let instruction = slf.get();
+        let module = instruction.module.clone_ref(slf.py());
+        restored(slf.py(), "instruction", (module, instruction.number()))
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        let place = (self.function, self.id) == (other.function, other.id);
-        place && views::same(&self.module, &other.module)
+        self.function == other.function
+            && self.id == other.id
+            && Module::same(&self.module, &other.module)
     }
 
     fn __hash__(&self) -> usize {
@@ -519,4 +518,12 @@ impl Instruction {
     fn __repr__(&self) -> String {
         format!("<Instruction {}>", self.text())
     }
+}
+
+/// The names of the operands that have one.
+fn operand_names(ir: &ptxkit::ir::Module, body: &Body, operands: &[IrOperand]) -> Vec<String> {
+    operands
+        .iter()
+        .filter_map(|operand| operand_name(ir, body, *operand))
+        .collect()
 }

@@ -1,17 +1,16 @@
-//! What is known of values before a kernel runs: affine forms, uniformity, coalescing, trip counts; and reports.
+//! Facts about values before a kernel runs: affine forms, uniformity, coalescing, trip counts; and reports.
 
 use std::collections::BTreeMap;
 
 use ptx_report::function_values::{Coalescing, FunctionValues};
 use ptx_report::report::Report;
-use ptxkit::analysis::reg_lanes::VariableId;
 use ptxkit::lint::{LintOptions, lint};
 use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::cfg::{Block, Loop};
+use crate::conversions::to_python;
 use crate::instruction::Instruction;
-use crate::json::to_python;
 use crate::module::Module;
 
 /// A finding of a lint.
@@ -27,7 +26,7 @@ struct LintFinding {
     degree: Option<u32>,
 }
 
-/// Where nothing is known.
+/// `None`, where nothing is known.
 fn none(py: Python<'_>) -> Bound<'_, PyAny> {
     py.None().into_bound(py)
 }
@@ -44,16 +43,17 @@ impl Instruction {
     fn uniform(&self, py: Python<'_>) -> BTreeMap<String, &'static str> {
         let module = self.module.get();
         let uniformity = py.detach(|| module.uniformity());
-        let found = uniformity.function(self.function).zip(self.stmt());
         let names = module.names(self.function);
-        let defs = found.map_or(&[][..], |(of, stmt)| of.defs(stmt));
-        let named = defs.iter().filter_map(|def| {
-            Some((
-                names?.text().get(def.variable).to_owned(),
-                def.uniformity.name(),
-            ))
-        });
-        named.collect()
+        let defs = uniformity
+            .function(self.function)
+            .zip(self.stmt())
+            .map_or(&[][..], |(function, stmt)| function.defs(stmt));
+        defs.iter()
+            .filter_map(|def| {
+                let name = names?.text().get(def.variable);
+                Some((name.to_owned(), def.uniformity.name()))
+            })
+            .collect()
     }
 
     /// The registers that it writes as sums of multiples of thread and block indices, parameters, addresses and loop counters; those
@@ -67,15 +67,19 @@ impl Instruction {
     fn affine(&self, py: Python<'_>) -> BTreeMap<String, String> {
         let (module, function) = (self.module.get(), self.function);
         let analysis = module.analysis(function);
-        let known = py.detach(|| FunctionValues::new(analysis.as_ref()?));
-        let known = known.zip(module.names(function)).zip(self.stmt());
-        let Some(((values, names), stmt)) = known else {
+        let values = py.detach(|| FunctionValues::new(analysis.as_ref()?));
+        let (Some(values), Some(names), Some(stmt)) = (values, module.names(function), self.stmt())
+        else {
             return BTreeMap::new();
         };
         let text = values.text(names.text());
-        let forms = values.forms(stmt);
-        let name = |variable: VariableId| names.text().get(variable).to_owned();
-        forms.map(|(v, form)| (name(v), text.form(&form))).collect()
+        values
+            .forms(stmt)
+            .map(|(variable, form)| {
+                let name = names.text().get(variable);
+                (name.to_owned(), text.form(&form))
+            })
+            .collect()
     }
 
     /// How the lanes of a warp access memory with it, parameters not included: a dictionary with `pattern` (`"uniform"`, `"consecutive"`, `"strided"` or
@@ -91,9 +95,11 @@ impl Instruction {
         let (module, function) = (self.module.get(), self.function);
         let analysis = module.analysis(function);
         let values = py.detach(|| FunctionValues::new(analysis.as_ref()?));
-        let access = values.zip(self.stmt());
-        let access = access.and_then(|(values, stmt)| values.access(stmt));
-        match access.and_then(Coalescing::of) {
+        let coalescing = values
+            .zip(self.stmt())
+            .and_then(|(values, stmt)| values.access(stmt))
+            .and_then(Coalescing::of);
+        match coalescing {
             Some(coalescing) => to_python(py, &coalescing),
             None => Ok(none(py)),
         }
@@ -112,8 +118,9 @@ impl Block {
     fn uniform(&self, py: Python<'_>) -> &'static str {
         let (module, function) = (self.place().module.get(), self.place().function);
         let uniformity = py.detach(|| module.uniformity());
-        let of = uniformity.function(function);
-        of.map_or("varying", |of| of.block(self.id()).name())
+        uniformity
+            .function(function)
+            .map_or("varying", |function| function.block(self.id()).name())
     }
 }
 
@@ -131,8 +138,8 @@ impl Loop {
         let (module, function) = (self.place().module.get(), self.place().function);
         let analysis = module.analysis(function);
         let values = py.detach(|| FunctionValues::new(analysis.as_ref()?));
-        let known = values.zip(module.names(function));
-        let count = known
+        let count = values
+            .zip(module.names(function))
             .and_then(|(values, names)| values.trip_count(self.id(), &values.text(names.text())));
         match count {
             Some(count) => to_python(py, &count),
@@ -152,8 +159,8 @@ impl Module {
     /// [('dead-code', 'definite', 3)]
     #[pyo3(name = "lint")]
     fn lint_findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = py.detach(|| lint(&self.facts(), &LintOptions::default()));
-        let described = found.into_iter().map(|finding| {
+        let findings = py.detach(|| lint(&self.facts(), &LintOptions::default()));
+        let described = findings.into_iter().map(|finding| {
             let function = self.ir.functions().get(finding.function);
             let diagnostic = finding.diagnostic;
             LintFinding {

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice};
 
-/// What is passed for a parameter.
+/// A value that is passed for a parameter.
 pub(crate) enum Argument<'py> {
     Bytes(Vec<u8>),
     /// The address of a copy of a buffer.
@@ -96,16 +96,15 @@ impl<'py> Argument<'py> {
 
 /// The bytes of a number of a type.
 fn number(ty: ScalarType, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let has = |name| object.hasattr(name);
     let bits = match ty.kind() {
         TypeKind::Float => fraction(ty, object)?,
-        TypeKind::Bits if !has("__index__")? && has("__float__")? => {
-            let of = match ty.bits() {
+        TypeKind::Bits if !object.hasattr("__index__")? && object.hasattr("__float__")? => {
+            let float_type = match ty.bits() {
                 16 => ScalarType::F16,
                 32 => ScalarType::F32,
                 _ => ScalarType::F64,
             };
-            fraction(of, object)?
+            fraction(float_type, object)?
         }
         _ => integer(ty, object)?,
     };

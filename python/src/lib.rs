@@ -5,6 +5,7 @@
 
 mod build;
 mod cfg;
+mod conversions;
 mod diagnostic;
 mod diff;
 mod edit;
@@ -15,13 +16,12 @@ mod finding;
 mod function;
 mod indirect;
 mod instruction;
-mod json;
 mod known;
 mod launch_arguments;
 mod machine;
 mod module;
+mod module_interface;
 mod operand;
-mod parameters;
 mod profile;
 mod reaching;
 mod read;
@@ -30,7 +30,6 @@ mod rewrite;
 mod scan;
 mod signature;
 mod ssa;
-mod views;
 
 use pyo3::prelude::*;
 

@@ -13,11 +13,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
+use crate::conversions::named;
 use crate::error::Failure;
 use crate::finding::{Finding, Outcome};
 use crate::launch_arguments::{Argument, Buffer};
 use crate::module::Module;
-use crate::parameters::named;
 use crate::profile::InstructionProfile;
 
 /// The time between two checks for Ctrl-C.
@@ -281,9 +281,10 @@ impl Machine {
         timeout: Option<f64>,
     ) -> PyResult<Outcome> {
         let mut launch = Launch::new(kernel);
-        let sizes = |object: Option<&Bound<'_, PyAny>>| object.map_or(Ok([1; 3]), dimensions);
-        (launch.grid, launch.block) = (sizes(grid)?, sizes(block)?);
-        (launch.cluster, launch.shared) = (sizes(cluster)?, shared);
+        launch.grid = grid.map_or(Ok([1; 3]), dimensions)?;
+        launch.block = block.map_or(Ok([1; 3]), dimensions)?;
+        launch.cluster = cluster.map_or(Ok([1; 3]), dimensions)?;
+        launch.shared = shared;
         launch.schedule = schedule.map(order).transpose()?;
         for name in &checks {
             launch = launch.check(named::<Checker>(name, "checker")?);

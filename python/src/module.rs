@@ -1,31 +1,25 @@
-//! A module: one PTX file, and what is worked out about it when it is asked for.
+//! A module: one PTX file, and what is computed about it when it is asked for.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use ptx_report::register_names::RegisterNames;
 use ptxkit::analysis::calls::CallGraph;
 use ptxkit::analysis::function_analysis::{FunctionAnalysis, SavedAnalysis};
 use ptxkit::analysis::reg_lanes::{VariableId, Variables};
-use ptxkit::analysis::source_lines::{SourceLines, file_number};
 use ptxkit::analysis::uniformity::ModuleUniformity;
 use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegLane};
 use ptxkit::ir::{
-    Body, Diagnostic as IrDiagnostic, EntityId, FuncId, FunctionKind, LineIndex, SigId, SourceText,
+    Body, Diagnostic as IrDiagnostic, EntityId, FuncId, LineIndex, Severity, SigId, SourceText,
     Statement, StmtId,
 };
 use ptxkit::verify::Options;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 
 use crate::diagnostic::Diagnostic;
 use crate::facts::Lines;
-use crate::function::{Functions, Variable};
-use crate::instruction::Instructions;
-use crate::parameters::options;
-use crate::views::{self, Restored, restored};
 
 /// One PTX file. Modules do not change: edits and rewrites make new ones.
 ///
@@ -37,10 +31,11 @@ use crate::views::{self, Restored, restored};
 pub(crate) struct Module {
     pub(crate) ir: ptxkit::ir::Module,
     pub(crate) name: Option<String>,
-    diagnostics: Vec<IrDiagnostic>,
+    /// The diagnostics of the parser.
+    pub(crate) diagnostics: Vec<IrDiagnostic>,
     lines: OnceLock<LineIndex>,
     facts: OnceLock<Arc<FactTables>>,
-    functions: Vec<PerFunction>,
+    functions: Vec<FunctionCache>,
     source_lines: OnceLock<Lines>,
     calls: OnceLock<CallGraph>,
     uniformity: OnceLock<ModuleUniformity>,
@@ -64,9 +59,9 @@ impl Mnemonic {
     }
 }
 
-/// What is worked out about a function.
+/// Results about a function that are computed when they are asked for.
 #[derive(Default)]
-struct PerFunction {
+struct FunctionCache {
     statements: OnceLock<Vec<StmtId>>,
     names: OnceLock<Names>,
     analysis: OnceLock<SavedAnalysis>,
@@ -91,10 +86,10 @@ impl Names {
 
     /// The name of a variable. The same object each time.
     pub(crate) fn get(&self, py: Python<'_>, variable: VariableId) -> Py<PyString> {
-        let new = || PyString::new(py, self.text.get(variable)).unbind();
+        let new_string = || PyString::new(py, self.text.get(variable)).unbind();
         match self.strings.get(variable.index()) {
-            Some(cell) => cell.get_or_init(py, new).clone_ref(py),
-            None => new(),
+            Some(cell) => cell.get_or_init(py, new_string).clone_ref(py),
+            None => new_string(),
         }
     }
 
@@ -120,11 +115,10 @@ impl Module {
         let parsed = ptxkit::parse::parse_with(text, &Default::default());
         let ir = parsed.module;
         let mut starts = vec![0];
-        let mut count = 0;
-        let length = |body: &Body| body.inst_table().len() as u32;
+        let mut instruction_count = 0;
         for id in ir.functions().ids() {
-            count += ir.body(id).map_or(0, length);
-            starts.push(count);
+            instruction_count += ir.body(id).map_or(0, |body| body.inst_table().len() as u32);
+            starts.push(instruction_count);
         }
         Self {
             name,
@@ -141,11 +135,16 @@ impl Module {
         }
     }
 
+    /// Whether two modules are equal: the same text.
+    pub(crate) fn same(left: &Py<Self>, right: &Py<Self>) -> bool {
+        left.is(right) || left.get().ir.source() == right.get().ir.source()
+    }
+
     pub(crate) fn lines(&self) -> &LineIndex {
         self.lines.get_or_init(|| LineIndex::new(self.ir.source()))
     }
 
-    /// What all instructions do.
+    /// The facts about all instructions.
     pub(crate) fn facts(&self) -> ModuleFacts<'_> {
         // The module is never edited.
         ModuleFacts::with_tables(&self.ir, self.tables().clone())
@@ -153,21 +152,13 @@ impl Module {
     }
 
     fn tables(&self) -> &Arc<FactTables> {
-        let new = || ModuleFacts::new(&self.ir).tables().clone();
-        self.facts.get_or_init(new)
+        self.facts
+            .get_or_init(|| ModuleFacts::new(&self.ir).tables().clone())
     }
 
-    fn function_facts(&self, id: FuncId) -> Option<FunctionFacts<'_>> {
+    /// The facts about the instructions of a function. `None` for a function without a body.
+    pub(crate) fn function_facts(&self, id: FuncId) -> Option<FunctionFacts<'_>> {
         self.tables().function(&self.ir, id).ok().flatten()
-    }
-
-    /// What the instructions of a function do, and its analyses. `None` for a function without a body.
-    pub(crate) fn with_facts<T>(
-        &self,
-        id: FuncId,
-        f: impl FnOnce(FunctionFacts<'_>) -> T,
-    ) -> Option<T> {
-        self.function_facts(id).map(f)
     }
 
     /// The analyses of a function that has a body. They are shared by all that ask for them.
@@ -178,10 +169,10 @@ impl Module {
         FunctionAnalysis::resume(facts, saved).ok()
     }
 
-    /// In which threads values are the same.
+    /// The sets of threads in which values are the same.
     pub(crate) fn uniformity(&self) -> &ModuleUniformity {
-        let new = || ModuleUniformity::new(&self.facts());
-        self.uniformity.get_or_init(new)
+        self.uniformity
+            .get_or_init(|| ModuleUniformity::new(&self.facts()))
     }
 
     /// The names of the registers of a function that has a body.
@@ -191,15 +182,15 @@ impl Module {
         Some(cell.get_or_init(|| Names::new(&self.ir, body)))
     }
 
-    /// Which functions call which ones.
+    /// The calls between functions.
     pub(crate) fn calls(&self) -> &CallGraph {
         self.calls.get_or_init(|| CallGraph::new(&self.facts()))
     }
 
     /// The source lines of all instructions.
     pub(crate) fn source_lines(&self) -> &Lines {
-        let new = || Lines::new(&self.ir, &self.starts);
-        self.source_lines.get_or_init(new)
+        self.source_lines
+            .get_or_init(|| Lines::new(&self.ir, &self.starts))
     }
 
     /// The statements that the instructions of a function are, by instruction.
@@ -208,15 +199,15 @@ impl Module {
             return &[];
         };
         cell.statements.get_or_init(|| {
-            let mut found = vec![StmtId::new(0); body.inst_table().len()];
+            let mut statements = vec![StmtId::new(0); body.inst_table().len()];
             for (stmt, statement) in body.statements() {
                 if let Statement::Inst(inst) = statement
-                    && let Some(entry) = found.get_mut(inst.index())
+                    && let Some(entry) = statements.get_mut(inst.index())
                 {
                     *entry = stmt;
                 }
             }
-            found
+            statements
         })
     }
 
@@ -225,26 +216,37 @@ impl Module {
         &self.starts
     }
 
+    /// The number of instructions before the function at a position.
+    pub(crate) fn start(&self, function: usize) -> u32 {
+        self.starts.get(function).copied().unwrap_or(0)
+    }
+
     /// The opcode of a mnemonic. The same object each time.
     pub(crate) fn opcode(&self, py: Python<'_>, id: SigId) -> Py<PyString> {
-        let new = || PyString::intern(py, self.ir.signature(id).opcode_text()).unbind();
+        let new_string = || PyString::intern(py, self.ir.signature(id).opcode_text()).unbind();
         match self.mnemonics.get(id.index()) {
-            Some(known) => known.opcode.get_or_init(py, new).clone_ref(py),
-            None => new(),
+            Some(mnemonic) => mnemonic.opcode.get_or_init(py, new_string).clone_ref(py),
+            None => new_string(),
         }
     }
 
     /// The modifiers of a mnemonic. The same object each time.
     pub(crate) fn modifiers(&self, py: Python<'_>, id: SigId) -> PyResult<Py<PyTuple>> {
-        let new = || {
+        let new_tuple = || {
             let signature = self.ir.signature(id);
-            let words = signature.words().iter();
-            let texts = words.map(|w| signature.word_text(*w).trim_start_matches('.'));
-            Ok(PyTuple::new(py, texts.collect::<Vec<_>>())?.unbind())
+            let texts: Vec<_> = signature
+                .words()
+                .iter()
+                .map(|word| signature.word_text(*word).trim_start_matches('.'))
+                .collect();
+            Ok(PyTuple::new(py, texts)?.unbind())
         };
         match self.mnemonics.get(id.index()) {
-            Some(known) => Ok(known.modifiers.get_or_try_init(py, new)?.clone_ref(py)),
-            None => new(),
+            Some(mnemonic) => Ok(mnemonic
+                .modifiers
+                .get_or_try_init(py, new_tuple)?
+                .clone_ref(py)),
+            None => new_tuple(),
         }
     }
 
@@ -253,154 +255,12 @@ impl Module {
         String::from_utf8_lossy(span.of(self.ir.source()))
     }
 
-    pub(crate) fn with_places(&self, diagnostics: Vec<IrDiagnostic>) -> Vec<Diagnostic> {
-        let diagnostics = diagnostics.into_iter();
+    /// Diagnostics with their lines and columns.
+    pub(crate) fn with_positions(&self, diagnostics: Vec<IrDiagnostic>) -> Vec<Diagnostic> {
         diagnostics
-            .map(|d| Diagnostic::in_module(d, self))
+            .into_iter()
+            .map(|diagnostic| Diagnostic::with_position(diagnostic, self.lines()))
             .collect()
-    }
-}
-
-#[pymethods]
-impl Module {
-    /// The path of the file, or the name that `parse` was given.
-    #[getter]
-    fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    /// The text, as bytes. Spans are ranges of these.
-    #[getter]
-    fn source<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.ir.source())
-    }
-
-    /// The text. Bytes that are not UTF-8 are replaced by U+FFFD.
-    #[getter]
-    fn text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.ir.source())
-    }
-
-    /// The PTX version, such as `"8.0"`.
-    #[getter]
-    fn version(&self) -> Option<String> {
-        self.ir.header().version.map(|v| v.to_string())
-    }
-
-    /// The target, such as `"sm_90a"`.
-    #[getter]
-    fn target(&self) -> Option<String> {
-        self.ir.header().target.map(|t| t.to_string())
-    }
-
-    /// The size of addresses in bits: 32 or 64.
-    #[getter]
-    fn address_size(&self) -> Option<u8> {
-        self.ir.header().address_size
-    }
-
-    /// All functions and kernels, by position or by name.
-    #[getter]
-    fn functions(slf: Bound<'_, Self>) -> Functions {
-        Functions::new(slf.unbind())
-    }
-
-    /// The kernels, by position or by name.
-    #[getter]
-    fn kernels(slf: Bound<'_, Self>) -> Functions {
-        Functions::new(slf.unbind()).only(|f| f.kind == FunctionKind::Entry)
-    }
-
-    /// The variables outside of functions.
-    #[getter]
-    fn variables(&self) -> Vec<Variable> {
-        Variable::list(&self.ir, self.ir.declarations(), self.ir.pool())
-    }
-
-    /// The names of the source files, by their numbers.
-    #[getter]
-    fn files(&self) -> BTreeMap<i64, String> {
-        let lines = SourceLines::new(&self.ir);
-        let directives = self.ir.directives().values();
-        let numbers = directives.filter_map(|d| file_number(&self.ir, d));
-        let named = numbers.filter_map(|n| Some((n, lines.path(n)?.into_owned())));
-        named.collect()
-    }
-
-    /// The instructions of all functions.
-    #[getter]
-    fn instructions(slf: Bound<'_, Self>) -> Instructions {
-        Instructions::of_module(slf)
-    }
-
-    /// What the parser reports.
-    #[getter]
-    fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.with_places(self.diagnostics.clone())
-    }
-
-    /// All errors and warnings, in the order of the text.
-    ///
-    /// `target` and `version` replace those of the header. `unused` adds warnings about unused code, `mistakes` those about
-    /// registers that nothing writes and accesses that are never aligned.
-    ///
-    /// >>> import ptxkit
-    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1; }")
-    /// >>> module.check()
-    /// []
-    /// >>> [diagnostic.code for diagnostic in module.check(target="sm_70")]
-    /// ['PTX0513']
-    #[pyo3(signature = (*, target=None, version=None, unused=false, mistakes=false))]
-    fn check(
-        &self,
-        py: Python<'_>,
-        target: Option<&str>,
-        version: Option<&str>,
-        unused: bool,
-        mistakes: bool,
-    ) -> PyResult<Vec<Diagnostic>> {
-        let options = options(target, version)?;
-        Ok(py.detach(|| self.with_places(self.diagnose(&options, unused, mistakes))))
-    }
-
-    /// A diagnostic with the lines of the source that it is about.
-    ///
-    /// >>> import ptxkit
-    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ret }", name="k.ptx")
-    /// >>> print(module.render(module.check()[0]).splitlines()[1])
-    ///  --> k.ptx:3:18
-    fn render(&self, diagnostic: &Diagnostic) -> String {
-        let name = self.name.as_deref().unwrap_or("text");
-        diagnostic.ir().render(name, self.ir.source())
-    }
-
-    /// Where a place in the source begins: line and column, both from 1.
-    fn position(&self, offset: u32) -> (u32, u32) {
-        let at = self.lines().position(offset);
-        (at.line, at.column)
-    }
-
-    fn __repr__(&self) -> String {
-        let name = self.name.as_deref().unwrap_or("text");
-        let count = self.ir.functions().len();
-        format!("<Module {name}: {count} functions>")
-    }
-
-    fn __eq__(&self, other: &Self) -> bool {
-        self.ir.source() == other.ir.source()
-    }
-
-    fn __hash__(&self) -> u64 {
-        views::hash(&self.ir.source())
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Restored<'py>> {
-        let this = slf.get();
-        restored(
-            slf.py(),
-            "parse",
-            (this.source(slf.py()), this.name.clone()),
-        )
     }
 }
 
@@ -412,21 +272,21 @@ impl Module {
         unused: bool,
         mistakes: bool,
     ) -> Vec<IrDiagnostic> {
-        let mut all = self.diagnostics.clone();
-        all.extend(ptxkit::verify::verify(&self.ir, options));
+        let mut diagnostics = self.diagnostics.clone();
+        diagnostics.extend(ptxkit::verify::verify(&self.ir, options));
         if unused {
-            all.extend(ptxkit::verify::unused(&self.ir));
+            diagnostics.extend(ptxkit::verify::unused(&self.ir));
         }
         if mistakes {
-            all.extend(ptxkit::verify::likely_mistakes(&self.ir));
+            diagnostics.extend(ptxkit::verify::likely_mistakes(&self.ir));
         }
-        if !all
+        if !diagnostics
             .iter()
-            .any(|d| d.severity == ptxkit::ir::Severity::Error)
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
         {
-            all.extend(ptxkit::verify::codegen_limits(&self.ir));
+            diagnostics.extend(ptxkit::verify::codegen_limits(&self.ir));
         }
-        all.sort_by_key(|d| d.span.start);
-        all
+        diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+        diagnostics
     }
 }

@@ -1,13 +1,13 @@
 //! Operands of instructions.
 
 use ptxkit::ir::constant::ConstKind;
-use ptxkit::ir::{
-    Body, FuncId, Module as IrModule, NameId, Operand as IrOperand, OperandParts, SymbolKind,
-};
+use ptxkit::ir::{Body, FuncId, Operand as IrOperand, OperandParts, SymbolId, SymbolKind};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::conversions::hash;
+use crate::facts::operand_name;
 use crate::module::Module;
 
 /// An operand of an instruction.
@@ -26,35 +26,6 @@ pub(crate) struct Operand {
     operand: IrOperand,
 }
 
-/// The name of a register, a variable, a function or a label.
-pub(crate) fn name(ir: &IrModule, body: &Body, operand: IrOperand) -> Option<String> {
-    let numbered = |name: NameId, number: Option<u32>| {
-        let name = ir.name(name);
-        number.map_or_else(|| name.to_owned(), |number| format!("{name}{number}"))
-    };
-    Some(match operand {
-        IrOperand::Reg(id) => {
-            let decl = body.reg_decl_of(id)?;
-            let number = body.registers().get(id)?.number;
-            numbered(decl.name, decl.count.map(|_| number))
-        }
-        IrOperand::Symbol(id) => {
-            let symbol = ir.symbols().get(id)?;
-            numbered(symbol.name, symbol.number)
-        }
-        IrOperand::Var(id) => {
-            let var = body.vars().get(id)?;
-            numbered(var.name, var.number)
-        }
-        IrOperand::Label(id) => body.label_name(ir, id).to_owned(),
-        IrOperand::Name(name) | IrOperand::Section(name) | IrOperand::Str(name) => {
-            ir.name(name).to_owned()
-        }
-        IrOperand::Special(register) => register.text().to_owned(),
-        _ => return None,
-    })
-}
-
 impl Operand {
     /// `None` where there is no operand.
     pub(crate) fn new(module: Py<Module>, function: FuncId, operand: IrOperand) -> Option<Self> {
@@ -68,19 +39,28 @@ impl Operand {
 
     pub(crate) fn tuple<'py>(
         py: Python<'py>,
-        (module, function): (&Py<Module>, FuncId),
+        module: &Py<Module>,
+        function: FuncId,
         operands: &[IrOperand],
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let new = |o: &IrOperand| Self::new(module.clone_ref(py), function, *o);
-        PyTuple::new(py, operands.iter().map(new).collect::<Vec<_>>())
+        let objects: Vec<_> = operands
+            .iter()
+            .map(|operand| Self::new(module.clone_ref(py), function, *operand))
+            .collect();
+        PyTuple::new(py, objects)
     }
 
     fn body(&self) -> Option<&Body> {
         self.module.get().ir.body(self.function)
     }
 
-    fn other(&self, py: Python<'_>, operand: IrOperand) -> Option<Self> {
+    fn part(&self, py: Python<'_>, operand: IrOperand) -> Option<Self> {
         Self::new(self.module.clone_ref(py), self.function, operand)
+    }
+
+    fn is_variable(&self, symbol: SymbolId) -> bool {
+        let symbol = self.module.get().ir.symbols().get(symbol);
+        symbol.is_some_and(|symbol| matches!(symbol.kind, SymbolKind::Variable(..)))
     }
 
     fn address(&self) -> Option<&ptxkit::ir::Address> {
@@ -97,15 +77,11 @@ impl Operand {
     /// `"sink"`, `"component"`, `"not"`, `"negative"`, `"pair"`, `"list"`, `"bracket"`, `"name"` or `"string"`.
     #[getter]
     fn kind(&self) -> &'static str {
-        let is_variable = |id| {
-            let symbol = self.module.get().ir.symbols().get(id);
-            symbol.is_some_and(|s| matches!(s.kind, SymbolKind::Variable(..)))
-        };
         match self.operand {
             IrOperand::Reg(_) => "register",
             IrOperand::Small(_) | IrOperand::Imm(_) => "immediate",
             IrOperand::Address(_) => "address",
-            IrOperand::Symbol(id) if !is_variable(id) => "function",
+            IrOperand::Symbol(id) if !self.is_variable(id) => "function",
             IrOperand::Symbol(_) | IrOperand::Var(_) => "variable",
             IrOperand::Label(_) => "label",
             IrOperand::Special(_) => "special_register",
@@ -142,7 +118,7 @@ impl Operand {
     /// The name of a register, a variable, a function or a label.
     #[getter]
     fn name(&self) -> Option<String> {
-        name(&self.module.get().ir, self.body()?, self.operand)
+        operand_name(&self.module.get().ir, self.body()?, self.operand)
     }
 
     /// The type that a register is declared with, such as `".b32"` or `".v2.f32"`.
@@ -166,8 +142,8 @@ impl Operand {
             IrOperand::Small(value) => return Ok(Some(value.into_bound_py_any(py)?)),
             IrOperand::Imm(id) => self
                 .body()
-                .and_then(|b| b.pool().immediate(id))
-                .map(|i| i.value),
+                .and_then(|body| body.pool().immediate(id))
+                .map(|immediate| immediate.value),
             _ => None,
         };
         let number = value.map(
@@ -184,13 +160,13 @@ impl Operand {
     /// What the offset of an address is added to.
     #[getter]
     fn base(&self, py: Python<'_>) -> Option<Self> {
-        self.other(py, self.address()?.base)
+        self.part(py, self.address()?.base)
     }
 
     /// What is added to the base of an address.
     #[getter]
     fn offset(&self, py: Python<'_>) -> Option<Self> {
-        self.other(py, self.address()?.offset)
+        self.part(py, self.address()?.offset)
     }
 
     /// The part of a register that is meant, such as `"x"` or `"b0"`.
@@ -207,20 +183,20 @@ impl Operand {
     /// The operands that it consists of: the elements of a vector or a list, both halves of a pair, what follows a sign.
     #[getter]
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let two;
+        let pair;
         let parts = match (self.body().map(Body::pool), self.operand.parts()) {
             (Some(pool), OperandParts::List(id)) => pool.list(id),
-            (Some(pool), OperandParts::One(at)) => {
-                two = [pool.get(at), IrOperand::Absent];
-                &two[..1]
+            (Some(pool), OperandParts::One(slot)) => {
+                pair = [pool.get(slot), IrOperand::Absent];
+                &pair[..1]
             }
-            (Some(pool), OperandParts::Two(at)) => {
-                two = pool.pair(at).into();
-                &two[..]
+            (Some(pool), OperandParts::Two(slot)) => {
+                pair = pool.pair(slot).into();
+                &pair[..]
             }
             _ => &[],
         };
-        Self::tuple(py, (&self.module, self.function), parts)
+        Self::tuple(py, &self.module, self.function, parts)
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -231,7 +207,7 @@ impl Operand {
     }
 
     fn __hash__(&self) -> u64 {
-        crate::views::hash(&self.text())
+        hash(&self.text())
     }
 
     fn __str__(&self) -> String {

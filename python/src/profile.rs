@@ -1,4 +1,4 @@
-//! What a launch executed.
+//! Counts of the instructions that a launch executed.
 
 use ptxkit::ir::Module as IrModule;
 use ptxkit::vm::{self, MatrixProfile, MemoryProfile, Profile};
@@ -29,25 +29,30 @@ pub(crate) struct InstructionProfile {
     /// Its line in the source of the module, counted from 1.
     #[pyo3(get)]
     line: Option<u32>,
-    of: vm::InstructionProfile,
+    counts: vm::InstructionProfile,
 }
 
 impl InstructionProfile {
     /// The rows of a profile, in the order of the module.
     pub(crate) fn all(module: &IrModule, profile: &Profile) -> Vec<Self> {
         let lines = ptxkit::ir::LineIndex::new(module.source());
-        let new = |of: &vm::InstructionProfile| {
-            let function = module.functions().get(of.function);
-            let text = of.span.map(|span| span.of(module.source()));
-            Self {
-                function: function.map_or("", |f| module.name(f.name)).to_owned(),
-                instruction: String::from_utf8_lossy(text.unwrap_or_default()).into_owned(),
-                span: of.span.map(Span::new),
-                line: of.span.map(|span| lines.position(span.start).line),
-                of: of.clone(),
-            }
-        };
-        profile.instructions.iter().map(new).collect()
+        profile
+            .instructions
+            .iter()
+            .map(|counts| {
+                let function = module.functions().get(counts.function);
+                let text = counts.span.map(|span| span.of(module.source()));
+                Self {
+                    function: function
+                        .map_or("", |function| module.name(function.name))
+                        .to_owned(),
+                    instruction: String::from_utf8_lossy(text.unwrap_or_default()).into_owned(),
+                    span: counts.span.map(Span::new),
+                    line: counts.span.map(|span| lines.position(span.start).line),
+                    counts: counts.clone(),
+                }
+            })
+            .collect()
     }
 }
 
@@ -56,25 +61,29 @@ impl InstructionProfile {
     /// How often warps executed it. One that waits is counted each time it is tried.
     #[getter]
     fn executions(&self) -> u64 {
-        self.of.executions
+        self.counts.executions
     }
 
     /// The lanes for which its guard held, in all of these executions.
     #[getter]
     fn lanes(&self) -> u64 {
-        self.of.lanes
+        self.counts.lanes
     }
 
     /// The memory that it accessed, at most one entry for each space.
     #[getter]
     fn memory(&self) -> Vec<MemoryCounts> {
-        self.of.memory.iter().map(|m| MemoryCounts(*m)).collect()
+        self.counts
+            .memory
+            .iter()
+            .map(|m| MemoryCounts(*m))
+            .collect()
     }
 
     /// The products of matrices that it computed.
     #[getter]
     fn matrix(&self) -> Option<MatrixCounts> {
-        self.of.matrix.map(MatrixCounts)
+        self.counts.matrix.map(MatrixCounts)
     }
 
     /// The same as a dictionary of plain values, as for JSON or a row of a table.
@@ -83,11 +92,15 @@ impl InstructionProfile {
         row.set_item("function", &self.function)?;
         row.set_item("line", self.line)?;
         row.set_item("instruction", &self.instruction)?;
-        row.set_item("executions", self.of.executions)?;
-        row.set_item("lanes", self.of.lanes)?;
-        let memory = self.of.memory.iter().map(|m| MemoryCounts(*m).to_dict(py));
+        row.set_item("executions", self.counts.executions)?;
+        row.set_item("lanes", self.counts.lanes)?;
+        let memory = self
+            .counts
+            .memory
+            .iter()
+            .map(|m| MemoryCounts(*m).to_dict(py));
         row.set_item("memory", memory.collect::<PyResult<Vec<_>>>()?)?;
-        let matrix = self.of.matrix.map(|m| MatrixCounts(m).to_dict(py));
+        let matrix = self.counts.matrix.map(|m| MatrixCounts(m).to_dict(py));
         row.set_item("matrix", matrix.transpose()?)?;
         Ok(row)
     }
@@ -95,7 +108,7 @@ impl InstructionProfile {
     fn __repr__(&self) -> String {
         format!(
             "<InstructionProfile {}: {} executions>",
-            self.instruction, self.of.executions
+            self.instruction, self.counts.executions
         )
     }
 }

@@ -60,23 +60,32 @@ pub(crate) struct Reaching {
 }
 
 impl Reaching {
-    fn instructions(&self, py: Python<'_>, all: impl Iterator<Item = StmtId>) -> Vec<Instruction> {
-        let at = |stmt| Instruction::at(self.place.module.clone_ref(py), self.place.function, stmt);
-        all.filter_map(at).collect()
+    fn instructions(
+        &self,
+        py: Python<'_>,
+        statements: impl Iterator<Item = StmtId>,
+    ) -> Vec<Instruction> {
+        statements
+            .filter_map(|stmt| {
+                Instruction::at(self.place.module.clone_ref(py), self.place.function, stmt)
+            })
+            .collect()
     }
 
     /// The statement that an instruction is, and the number of a register.
-    fn site(&self, at: &Instruction, register: &str) -> PyResult<(StmtId, VariableId)> {
-        let stmt = self.place.stmt(at)?;
-        let variable = self.registers.get(register).copied();
-        let unknown = || PyKeyError::new_err(register.to_owned());
-        Ok((stmt, variable.ok_or_else(unknown)?))
+    fn site(&self, instruction: &Instruction, register: &str) -> PyResult<(StmtId, VariableId)> {
+        let stmt = self.place.stmt(instruction)?;
+        match self.registers.get(register) {
+            Some(variable) => Ok((stmt, *variable)),
+            None => Err(PyKeyError::new_err(register.to_owned())),
+        }
     }
 
-    fn read(&self, at: &Instruction, register: &str) -> PyResult<reaching::UseId> {
-        let (stmt, variable) = self.site(at, register)?;
-        let none = || Failure::new(format!("the instruction does not read `{register}`"));
-        Ok(self.reaching.read(stmt, variable).ok_or_else(none)?)
+    fn read(&self, instruction: &Instruction, register: &str) -> PyResult<reaching::UseId> {
+        let (stmt, variable) = self.site(instruction, register)?;
+        let read = self.reaching.read(stmt, variable);
+        Ok(read
+            .ok_or_else(|| Failure::new(format!("the instruction does not read `{register}`")))?)
     }
 }
 
@@ -97,8 +106,9 @@ impl Reaching {
     /// The instructions that may read what an instruction writes to a register. Raises `PtxError` if it does not write it.
     fn uses(&self, py: Python<'_>, at: &Instruction, register: &str) -> PyResult<Vec<Instruction>> {
         let definition = self.writes.get(&self.site(at, register)?);
-        let none = || Failure::new(format!("the instruction does not write `{register}`"));
-        let uses = self.reaching.uses_of(*definition.ok_or_else(none)?).iter();
+        let definition = definition
+            .ok_or_else(|| Failure::new(format!("the instruction does not write `{register}`")))?;
+        let uses = self.reaching.uses_of(*definition).iter();
         let sites = uses.filter_map(|id| self.reaching.uses().nth(id.as_u32() as usize));
         Ok(self.instructions(py, sites.map(|(_, site)| site.stmt)))
     }

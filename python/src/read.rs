@@ -14,10 +14,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
+use crate::conversions::options;
 use crate::diagnostic::Diagnostic;
 use crate::error::Failure;
 use crate::module::Module;
-use crate::parameters::options;
 
 impl From<ContainerError> for Failure {
     fn from(error: ContainerError) -> Self {
@@ -70,46 +70,50 @@ impl From<ReadError> for PyErr {
 
 /// The content of a file, and what it is.
 fn bytes_of(path: &Path) -> Result<(Vec<u8>, Unpacked), ReadError> {
-    let system = |e| ReadError::System(e, path.to_owned());
-    let bytes = std::fs::read(path).map_err(system)?;
-    let unpacked = container::unpack(&bytes, DEFAULT_LIMIT);
-    let mut unpacked = unpacked.map_err(|e| ReadError::Content(e.into()))?;
+    let bytes = std::fs::read(path).map_err(|error| ReadError::System(error, path.to_owned()))?;
+    let mut unpacked = container::unpack(&bytes, DEFAULT_LIMIT)
+        .map_err(|error| ReadError::Content(error.into()))?;
     Ok((unpacked.content.take().unwrap_or(bytes), unpacked))
+}
+
+fn no_ptx(message: String) -> ReadError {
+    ReadError::Content(Failure::new(message).with_code(Code::NoPtx))
 }
 
 fn read_one(path: &Path) -> Result<Module, ReadError> {
     let name = path.to_string_lossy().into_owned();
     let (file, choice) = Choice::divide(path);
     let (bytes, unpacked) = bytes_of(&file)?;
-    let refuse = |text: String| ReadError::Content(Failure::new(text).with_code(Code::NoPtx));
     if !unpacked.format.is_container() {
         return match (unpacked.format, choice) {
             (InputFormat::Ptx | InputFormat::Text, None) => Ok(Module::parsed(bytes, Some(name))),
-            _ => Err(refuse(format!("expected PTX, found {unpacked}"))),
+            _ => Err(no_ptx(format!("expected PTX, found {unpacked}"))),
         };
     }
-    let mut found = entries_of(&bytes)?;
-    found.retain(|entry| entry.kind() == EntryKind::Ptx);
-    if found.is_empty() {
-        return Err(refuse(format!("expected PTX, found {unpacked}")));
+    let mut entries = entries_of(&bytes)?;
+    entries.retain(|entry| entry.kind() == EntryKind::Ptx);
+    if entries.is_empty() {
+        return Err(no_ptx(format!("expected PTX, found {unpacked}")));
     }
-    let all: Vec<String> = found.iter().map(ContainerEntry::name).collect();
-    found.retain(|entry| choice.as_ref().is_none_or(|choice| choice.fits(entry)));
-    let [entry] = &found[..] else {
-        let count = counted(found.len(), "PTX module");
-        let names = all.join(", ");
-        return Err(refuse(format!(
+    let names: Vec<String> = entries.iter().map(ContainerEntry::name).collect();
+    entries.retain(|entry| choice.as_ref().is_none_or(|choice| choice.fits(entry)));
+    let [entry] = &entries[..] else {
+        let count = counted(entries.len(), "PTX module");
+        let names = names.join(", ");
+        return Err(no_ptx(format!(
             "expected one PTX module, found {count} in {unpacked} with {names}"
         )));
     };
-    let content = entry.content(&bytes, DEFAULT_LIMIT);
-    let content = content.map_err(|e| ReadError::Content(e.into()))?;
+    let content = entry
+        .content(&bytes, DEFAULT_LIMIT)
+        .map_err(|error| ReadError::Content(error.into()))?;
     Ok(Module::parsed(content.into_owned(), Some(name)))
 }
 
 fn entries_of(bytes: &[u8]) -> Result<Vec<ContainerEntry>, ReadError> {
-    let entries = container::entries(bytes).collect::<Result<_, _>>();
-    entries.map_err(|e| ReadError::Content(e.into()))
+    container::entries(bytes)
+        .collect::<Result<_, _>>()
+        .map_err(|error| ReadError::Content(error.into()))
 }
 
 /// Reads a file.
@@ -167,22 +171,21 @@ pub(crate) fn check_many(
     mistakes: bool,
 ) -> PyResult<Vec<Vec<Diagnostic>>> {
     let options = options(target, version)?;
-    let check = |path: &PathBuf| {
-        let module = read_one(path)?;
-        let found = module.diagnose(&options, unused, mistakes);
-        Ok(if found.is_empty() {
-            Vec::new()
-        } else {
-            module.with_places(found)
-        })
-    };
-    let found = py.detach(|| {
+    let diagnostics = py.detach(|| {
         paths
             .par_iter()
-            .map(check)
+            .map(|path| {
+                let module = read_one(path)?;
+                let diagnostics = module.diagnose(&options, unused, mistakes);
+                Ok(if diagnostics.is_empty() {
+                    Vec::new()
+                } else {
+                    module.with_positions(diagnostics)
+                })
+            })
             .collect::<Result<_, ReadError>>()
     });
-    Ok(found?)
+    Ok(diagnostics?)
 }
 
 /// The modules in a binary file: an executable, a library, an object, an archive, a fatbin, a cubin, or a zip archive or wheel of these.
@@ -194,20 +197,21 @@ pub(crate) fn check_many(
 /// ...     print(entry.name)
 #[pyfunction]
 pub(crate) fn entries(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Entry>> {
-    let found = py.detach(|| {
+    let entries = py.detach(|| {
         let (bytes, unpacked) = bytes_of(&path)?;
-        let found = if unpacked.format.is_container() {
-            entries_of(&bytes)?
+        if unpacked.format.is_container() {
+            entries_of(&bytes)
         } else {
-            Vec::new()
-        };
-        Ok::<_, ReadError>(found)
-    });
-    let entry = |entry| Entry {
-        path: path.clone(),
-        entry,
-    };
-    Ok(found?.into_iter().map(entry).collect())
+            Ok(Vec::new())
+        }
+    })?;
+    Ok(entries
+        .into_iter()
+        .map(|entry| Entry {
+            path: path.clone(),
+            entry,
+        })
+        .collect())
 }
 
 /// A module in a binary file.
@@ -275,8 +279,8 @@ impl Entry {
             let (bytes, _) = bytes_of(&self.path)?;
             let content = self.entry.content(&bytes, DEFAULT_LIMIT);
             content
-                .map(|c| c.into_owned())
-                .map_err(|e| ReadError::Content(e.into()))
+                .map(|content| content.into_owned())
+                .map_err(|error| ReadError::Content(error.into()))
         });
         Ok(PyBytes::new(py, &content?))
     }

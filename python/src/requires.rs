@@ -6,9 +6,9 @@ use ptxkit::isa::{PtxVersion, Target};
 use ptxkit::verify::{self, Availability};
 use pyo3::prelude::*;
 
+use crate::conversions::named;
 use crate::diagnostic::Span;
 use crate::module::Module;
-use crate::parameters::named;
 
 type Pairs = Vec<(&'static str, String)>;
 
@@ -36,13 +36,11 @@ fn texts(pairs: impl IntoIterator<Item = (Target, PtxVersion)>) -> Pairs {
 impl Requirements {
     pub(crate) fn new(module: &Module, needs: &verify::Requirements) -> Self {
         let ir = &module.ir;
-        let name = |id| {
-            ir.functions()
-                .get(id)
-                .map_or("", |f| ir.name(f.name))
-                .to_owned()
-        };
-        let functions = needs.functions().iter();
+        let functions = needs.functions().iter().map(|(id, availability)| {
+            let function = ir.functions().get(*id);
+            let name = function.map_or("", |function| ir.name(function.name));
+            (name.to_owned(), availability.clone())
+        });
         let reasons = needs.reasons().iter().map(|reason| Reason {
             what: reason.what().to_owned(),
             span: Span::new(reason.span()),
@@ -53,7 +51,7 @@ impl Requirements {
         });
         Self {
             module: needs.module().clone(),
-            functions: functions.map(|(id, a)| (name(*id), a.clone())).collect(),
+            functions: functions.collect(),
             reasons: reasons.collect(),
         }
     }

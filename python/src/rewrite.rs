@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ptxkit::diff::Equality;
 use ptxkit::edit::{Names, OwnSymbols, RenameError, Renaming};
 use ptxkit::ir::facts::Space;
-use ptxkit::ir::{Code, Diagnostic as IrDiagnostic, Module as IrModule, Severity};
+use ptxkit::ir::{Code, Module as IrModule, Severity};
 use ptxkit::isa::{PtxVersion, StateSpace, Target};
 use ptxkit::print::{Indent, Style};
 use ptxkit::transform::clean::{self, Pass};
@@ -17,11 +17,11 @@ use ptxkit::verify::Options;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::conversions::{RequestedVersion, named};
 use crate::diagnostic::Span;
 use crate::diff::Diff;
 use crate::error::Failure;
 use crate::module::Module;
-use crate::parameters::{Wanted, named};
 use crate::requires::Requirements;
 
 impl From<ExtractError> for Failure {
@@ -56,6 +56,10 @@ impl From<instrument::Error> for Failure {
     }
 }
 
+fn undefined_name(name: &str) -> Failure {
+    Failure::new(format!("no name `{name}`")).with_code(Code::UndefinedName)
+}
+
 impl Module {
     /// The module that a text is, under the name of this one.
     pub(crate) fn with_text(&self, text: Vec<u8>) -> Self {
@@ -69,11 +73,12 @@ impl Module {
 
     /// Fails if there are errors.
     pub(crate) fn require_legal(&self, options: &Options) -> Result<(), Failure> {
-        let mut found = self.diagnose(options, false, false);
-        found.retain(|d| d.severity == Severity::Error);
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::of_diagnostics(found)),
+        let mut errors = self.diagnose(options, false, false);
+        errors.retain(|diagnostic| diagnostic.severity == Severity::Error);
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::of_diagnostics(errors))
         }
     }
 
@@ -83,52 +88,57 @@ impl Module {
         function: Option<&str>,
     ) -> Result<Rewriting, Failure> {
         let ir = &self.ir;
-        let unknown =
-            |name: &str| Failure::new(format!("no name `{name}`")).with_code(Code::UndefinedName);
         let inside = match function {
-            Some(name) => Some(ir.function(name).ok_or_else(|| unknown(name))?),
+            Some(name) => Some(ir.function(name).ok_or_else(|| undefined_name(name))?),
             None => None,
         };
-        let all = Names::of(ir);
+        let all_names = Names::of(ir);
         let mut renaming = Renaming::new();
         for (old, new) in names {
-            let found = all.find(ir, old, inside);
-            if found.is_empty() {
-                return Err(unknown(old));
+            let entities = all_names.find(ir, old, inside);
+            if entities.is_empty() {
+                return Err(undefined_name(old));
             }
-            for entity in found {
+            for entity in entities {
                 renaming.set(entity, new.clone());
             }
         }
-        Ok(renaming.apply(ir, &all)?)
+        Ok(renaming.apply(ir, &all_names)?)
     }
 
-    fn chosen_version(&self, target: Target, version: Option<Wanted<PtxVersion>>) -> PtxVersion {
+    fn chosen_version(&self, target: Target, version: Option<RequestedVersion>) -> PtxVersion {
         let floor = target.min_version();
         match version {
-            Some(Wanted::This(version)) => version,
-            Some(Wanted::Lowest) => {
+            Some(RequestedVersion::Exact(version)) => version,
+            Some(RequestedVersion::Lowest) => {
                 let lowest = ptxkit::verify::requires(&self.ir).module().lowest(target);
                 lowest.unwrap_or(PtxVersion::CURRENT)
             }
-            None => self.ir.header().version.map_or(floor, |v| v.max(floor)),
+            None => self
+                .ir
+                .header()
+                .version
+                .map_or(floor, |version| version.max(floor)),
         }
     }
 
     /// The sites of the module that was instrumented.
     fn sites(&self, report: &Report) -> Vec<Site> {
-        let site = |site: &instrument::ProbedSite| {
-            let function = self.ir.functions().get(site.function)?;
-            Some(Site {
-                id: site.id,
-                function: self.ir.name(function.name).to_owned(),
-                line: self.lines().position(site.span.start).line,
-                span: Span::new(site.span),
-                text: self.text_of(site.span).into_owned(),
-                is_after: site.when == instrument::Timing::After,
+        report
+            .sites
+            .iter()
+            .filter_map(|site| {
+                let function = self.ir.functions().get(site.function)?;
+                Some(Site {
+                    id: site.id,
+                    function: self.ir.name(function.name).to_owned(),
+                    line: self.lines().position(site.span.start).line,
+                    span: Span::new(site.span),
+                    text: self.text_of(site.span).into_owned(),
+                    is_after: site.when == instrument::Timing::After,
+                })
             })
-        };
-        report.sites.iter().filter_map(site).collect()
+            .collect()
     }
 
     fn instrumented(
@@ -219,15 +229,15 @@ impl Module {
     /// (1, 0)
     #[pyo3(signature = (*, target=None, version=None))]
     fn fixed(&self, py: Python<'_>, target: Option<&str>, version: Option<&str>) -> PyResult<Self> {
-        let options = crate::parameters::options(target, version)?;
+        let options = crate::conversions::options(target, version)?;
         Ok(py.detach(|| {
             let text = self.ir.source();
-            let found: Vec<IrDiagnostic> = self.diagnose(&options, false, false);
-            let fixed = ptxkit::ir::fix_all(text, found, |text| {
+            let diagnostics = self.diagnose(&options, false, false);
+            let fixed = ptxkit::ir::fix_all(text, diagnostics, |text| {
                 self.with_text(text.to_vec())
                     .diagnose(&options, false, false)
             });
-            self.with_text(fixed.map_or_else(|| text.to_vec(), |f| f.text))
+            self.with_text(fixed.map_or_else(|| text.to_vec(), |fixed| fixed.text))
         }))
     }
 
@@ -243,7 +253,7 @@ impl Module {
     #[pyo3(signature = (target, version=None))]
     fn retarget(&self, py: Python<'_>, target: &str, version: Option<&str>) -> PyResult<Self> {
         let target: Target = named(target, "target")?;
-        let version = version.map(Wanted::new).transpose()?;
+        let version = version.map(RequestedVersion::new).transpose()?;
         let new = py.detach(|| {
             let version = self.chosen_version(target, version);
             let new = self.rewritten(&ptxkit::transform::retarget(&self.ir, target, version)?);
@@ -269,8 +279,10 @@ impl Module {
         names: HashMap<String, String>,
         function: Option<String>,
     ) -> PyResult<Self> {
-        let new = || Ok(self.rewritten(&self.renamed(&names, function.as_deref())?));
-        Ok(py.detach(new).map_err(|error: Failure| error)?)
+        Ok(py.detach(|| {
+            self.renamed(&names, function.as_deref())
+                .map(|renamed| self.rewritten(&renamed))
+        })?)
     }
 
     /// The module with a prefix before the name of each function and variable that other modules do not see.
@@ -315,7 +327,9 @@ impl Module {
     /// True
     #[pyo3(signature = (*, symbols=false, dead=false))]
     fn minify(&self, py: Python<'_>, symbols: bool, dead: bool) -> Self {
-        let options = MinifyOptions::default().with_symbols(symbols).with_dead(dead);
+        let options = MinifyOptions::default()
+            .with_symbols(symbols)
+            .with_dead(dead);
         py.detach(|| self.rewritten(&ptxkit::transform::minify(&self.ir, &options)))
     }
 
@@ -377,20 +391,25 @@ impl Module {
     fn clean(&self, py: Python<'_>, passes: Option<Vec<String>>) -> PyResult<(Self, Vec<Change>)> {
         let mut options = clean::Options::default();
         if let Some(names) = passes {
-            let parse = |name: &String| name.parse::<Pass>();
-            let passes: Result<Vec<Pass>, _> = names.iter().map(parse).collect();
-            let passes = passes.map_err(|e| PyValueError::new_err(e.to_string()))?;
+            let passes = names
+                .iter()
+                .map(|name| name.parse::<Pass>())
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
             options = options.with_passes(passes);
         }
         Ok(py.detach(|| {
             let mut cleaned = clean::clean(&self.ir, &options);
-            let change = |change: clean::Change| {
-                let function = self.ir.functions().get(change.function);
-                let name = function.map_or("", |f| self.ir.name(f.name)).to_owned();
-                (change.pass.name(), name, Span::new(change.span), change.why)
-            };
-            let changes = std::mem::take(&mut cleaned.report.changes);
-            let changes = changes.into_iter().map(change).collect();
+            let changes = std::mem::take(&mut cleaned.report.changes)
+                .into_iter()
+                .map(|change| {
+                    let function = self.ir.functions().get(change.function);
+                    let name = function
+                        .map_or("", |function| self.ir.name(function.name))
+                        .to_owned();
+                    (change.pass.name(), name, Span::new(change.span), change.why)
+                })
+                .collect();
             (self.rewritten(&cleaned), changes)
         }))
     }
@@ -451,13 +470,12 @@ impl Module {
     ) -> PyResult<(Self, Vec<Site>)> {
         let space: StateSpace = named(&format!(".{space}"), "state space")?;
         let name = name.to_owned();
-        let recorded = |capacity| {
+        let outside = records.map_or(Outside::Trap, |capacity| {
             Outside::Record(Records {
                 name: name.clone(),
                 capacity,
             })
-        };
-        let outside = records.map_or(Outside::Trap, recorded);
+        });
         let bounds = Bounds {
             space,
             low,
@@ -526,7 +544,7 @@ pub(crate) fn link(
         for module in &modules {
             module.require_legal(&Options::default())?;
         }
-        let irs: Vec<&IrModule> = modules.iter().map(|m| &m.ir).collect();
+        let irs: Vec<&IrModule> = modules.iter().map(|module| &module.ir).collect();
         let linked = ptxkit::transform::link(&irs, &LinkOptions::default().with_hidden(&hidden));
         linked.map_err(|error| {
             let diagnostics = error.into_diagnostics();

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-/// What can be scanned: a path, or a name and the content of a file.
+/// A path, or a name and the content of a file.
 #[derive(FromPyObject)]
 enum Input {
     Path(PathBuf),
@@ -27,13 +27,15 @@ enum Inputs {
 }
 
 fn sources(inputs: Inputs) -> Vec<Source> {
-    let source = |input| match input {
-        Input::Path(path) => Source::Path(path),
-        Input::Bytes(name, content) => Source::Bytes(name, content),
-    };
     match inputs {
         Inputs::One(path) => vec![Source::Path(path)],
-        Inputs::Several(all) => all.into_iter().map(source).collect(),
+        Inputs::Several(inputs) => inputs
+            .into_iter()
+            .map(|input| match input {
+                Input::Path(path) => Source::Path(path),
+                Input::Bytes(name, content) => Source::Bytes(name, content),
+            })
+            .collect(),
     }
 }
 
@@ -47,8 +49,8 @@ struct Plan {
 impl Plan {
     fn start(&self) -> ptx_table::Scan {
         let sources = Arc::clone(&self.sources);
-        let all = (0..sources.len()).filter_map(move |i| sources.get(i).cloned());
-        ptx_table::Scan::new(all, &self.options)
+        let sources = (0..sources.len()).filter_map(move |index| sources.get(index).cloned());
+        ptx_table::Scan::new(sources, &self.options)
     }
 
     fn table(&self, name: &str) -> PyResult<Table> {
@@ -104,15 +106,17 @@ pub(crate) fn scan(
         Ok(inputs) => inputs,
         // Any other iterable.
         Err(_) => {
-            let all: Vec<Bound<'_, PyAny>> = paths.try_iter()?.collect::<PyResult<_>>()?;
-            let all = all.iter().map(|one| Ok(one.extract::<Input>()?));
-            Inputs::Several(all.collect::<PyResult<_>>()?)
+            let paths: Vec<Bound<'_, PyAny>> = paths.try_iter()?.collect::<PyResult<_>>()?;
+            let inputs = paths.iter().map(|path| path.extract::<Input>());
+            Inputs::Several(inputs.collect::<PyResult<_>>()?)
         }
     };
     let tables = tables.unwrap_or_else(|| vec!["instructions".to_owned()]);
-    let tables = tables.iter().map(|name| name.parse());
-    let tables: Vec<ptx_table::TableName> =
-        tables.collect::<Result<_, _>>().map_err(value_error)?;
+    let tables: Vec<ptx_table::TableName> = tables
+        .iter()
+        .map(|name| name.parse())
+        .collect::<Result<_, _>>()
+        .map_err(value_error)?;
     let mut options = ScanOptions::new(&tables).rows(batch_rows);
     if let Some(threads) = threads {
         options = options.threads(threads);
@@ -290,11 +294,11 @@ impl Batches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<(&'static str, Batch)>> {
-        let next = || {
+        let next = py.detach(|| {
             let mut scan = self.scan.lock().unwrap_or_else(PoisonError::into_inner);
             scan.next()
-        };
-        match py.detach(next) {
+        });
+        match next {
             Some(Ok((table, batch))) => Ok(Some((table.name(), Batch { batch }))),
             Some(Err(error)) => Err(runtime_error(error)),
             None => Ok(None),

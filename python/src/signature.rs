@@ -32,7 +32,7 @@ fn parameter(
     Ok(new)
 }
 
-/// What calls pass for a parameter: an operand, and statements before the call.
+/// The operand that calls pass for a parameter, and the statements before the call.
 struct Argument {
     operand: String,
     before: Option<String>,
@@ -56,23 +56,29 @@ impl Argument {
         if let Some(before) = &self.before {
             editor.insert_text_before(call, before)?;
         }
-        let wrong = || Failure::new(format!("`{}` is not an operand", self.operand));
         let Statement::Inst(inst) = editor.statement(call)? else {
-            return Err(wrong());
+            return Err(self.not_an_operand());
         };
-        let inst = editor.body().inst(inst).ok_or_else(wrong)?;
+        let inst = editor
+            .body()
+            .inst(inst)
+            .ok_or_else(|| self.not_an_operand())?;
         let mnemonic = editor.module().signature(inst.sig).text().to_owned();
         let text = format!("{mnemonic} {callee}, ({});", self.operand);
-        let mut found = None;
+        let mut parsed = None;
         probe(editor, call, &text, |editor, new| {
             if let Some(IrOperand::List(list)) = editor.operand(new, 1)
                 && let [operand] = editor.body().pool().list(list)
             {
-                found = Some(*operand);
+                parsed = Some(*operand);
             }
             Ok(())
         })?;
-        found.ok_or_else(wrong)
+        parsed.ok_or_else(|| self.not_an_operand())
+    }
+
+    fn not_an_operand(&self) -> Failure {
+        Failure::new(format!("`{}` is not an operand", self.operand))
     }
 }
 
@@ -113,9 +119,10 @@ type Operands<'o> =
     &'o mut dyn FnMut(&mut IrEditor<'_>, StmtId, Option<IrOperand>) -> Result<IrOperand, EditError>;
 
 fn list_of(result: bool) -> ParamList {
-    match result {
-        true => ParamList::Results,
-        false => ParamList::Parameters,
+    if result {
+        ParamList::Results
+    } else {
+        ParamList::Parameters
     }
 }
 

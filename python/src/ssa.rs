@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::cfg::{Block, Place};
+use crate::conversions;
 use crate::error::Failure;
 use crate::function::Function;
 use crate::instruction::Instruction;
-use crate::views;
 
 /// The values of a function.
 struct Values {
@@ -81,19 +81,21 @@ impl Ssa {
         py: Python<'py>,
         values: impl Iterator<Item = (VariableId, ValueId)>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = PyDict::new(py);
+        let by_name = PyDict::new(py);
         for (variable, id) in values {
-            found.set_item(self.name(py, variable), self.value(py, id))?;
+            by_name.set_item(self.name(py, variable), self.value(py, id))?;
         }
-        Ok(found)
+        Ok(by_name)
     }
 
     fn constants(&self) -> Option<&Constants> {
-        let new = || {
-            let analysis = self.place.analysis().ok()?;
-            analysis.constants().ok().cloned()
-        };
-        self.values.constants.get_or_init(new).as_ref()
+        self.values
+            .constants
+            .get_or_init(|| {
+                let analysis = self.place.analysis().ok()?;
+                analysis.constants().ok().cloned()
+            })
+            .as_ref()
     }
 
     fn reads_of(&self, value: ValueId) -> &[Use] {
@@ -142,7 +144,10 @@ impl Ssa {
     /// Whether control can reach a block, as far as it depends on constants.
     fn is_executable(&self, py: Python<'_>, block: &Block) -> PyResult<bool> {
         let id = self.place.id_of(block)?;
-        Ok(py.detach(|| self.constants().is_none_or(|all| all.is_executable(id))))
+        Ok(py.detach(|| {
+            self.constants()
+                .is_none_or(|constants| constants.is_executable(id))
+        }))
     }
 
     fn __len__(&self) -> usize {
@@ -150,8 +155,8 @@ impl Ssa {
     }
 
     fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<SsaValue> {
-        let at = views::position(index, self.__len__())?;
-        Ok(self.value(py, ValueId::new(at as u32)))
+        let position = conversions::position(index, self.__len__())?;
+        Ok(self.value(py, ValueId::new(position as u32)))
     }
 
     fn __repr__(&self) -> String {
@@ -285,7 +290,7 @@ impl SsaValue {
     }
 
     fn __hash__(&self) -> u64 {
-        views::hash(&(self.ssa.place.function.as_u32(), self.id.as_u32()))
+        conversions::hash(&(self.ssa.place.function.as_u32(), self.id.as_u32()))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -1,0 +1,82 @@
+//! Conversions between Python and Rust: arguments, indices, hashes, pickled objects, JSON.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::str::FromStr;
+
+use ptxkit::isa::PtxVersion;
+use ptxkit::verify::Options;
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use serde::Serialize;
+
+/// A target, a version, a type or a state space by its name.
+pub(crate) fn named<T: FromStr>(text: &str, what: &str) -> PyResult<T> {
+    text.parse()
+        .map_err(|_| PyValueError::new_err(format!("`{text}` is not a {what}")))
+}
+
+/// The target and the version that a module is checked for instead of those of its header.
+pub(crate) fn options(target: Option<&str>, version: Option<&str>) -> PyResult<Options> {
+    let target = target.map(|name| named(name, "target")).transpose()?;
+    let version = version.map(|text| named(text, "PTX version")).transpose()?;
+    Ok(Options::default().with_version(version).with_target(target))
+}
+
+/// The PTX version that a caller asks for.
+pub(crate) enum RequestedVersion {
+    Exact(PtxVersion),
+    /// The lowest that is possible.
+    Lowest,
+}
+
+impl RequestedVersion {
+    pub(crate) fn new(text: &str) -> PyResult<Self> {
+        match text {
+            "lowest" => Ok(Self::Lowest),
+            text => named(text, "PTX version").map(Self::Exact),
+        }
+    }
+}
+
+/// The position that an index of Python means, counted from the end if it is negative.
+pub(crate) fn position(index: isize, len: usize) -> PyResult<usize> {
+    let position = if index < 0 {
+        index + len as isize
+    } else {
+        index
+    };
+    usize::try_from(position)
+        .ok()
+        .filter(|position| *position < len)
+        .ok_or_else(|| PyIndexError::new_err(format!("index {index} of {len}")))
+}
+
+/// A hash for `__hash__`.
+pub(crate) fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A function of `ptxkit._pickle` and its arguments.
+pub(crate) type Restored<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
+/// The result of `__reduce__`.
+pub(crate) fn restored<'py>(
+    py: Python<'py>,
+    function: &str,
+    arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+) -> PyResult<Restored<'py>> {
+    let function = py.import("ptxkit._pickle")?.getattr(function)?;
+    Ok((function, arguments.into_pyobject(py)?))
+}
+
+/// A value that the program writes as JSON, as Python objects.
+pub(crate) fn to_python<'py>(
+    py: Python<'py>,
+    value: &impl Serialize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(value).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    py.import("json")?.call_method1("loads", (text,))
+}
