@@ -17,7 +17,7 @@ use ptx_report::clean;
 /// The name of the file.
 const NAME: &str = "ptxkit.toml";
 
-/// Which file is read.
+/// The configuration file that is read.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ConfigFile {
     /// Read defaults from this file, instead of ptxkit.toml in the current directory or the nearest one above it

@@ -7,7 +7,7 @@ use ptx_ir::{FuncId, Module};
 
 use ptx_report::demangle::FunctionPattern;
 
-/// Which functions a command works on.
+/// The options that choose functions.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Functions {
     /// Only functions of this name, mangled or demangled; `*` matches any characters, `?` one. May be repeated

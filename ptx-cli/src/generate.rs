@@ -7,7 +7,7 @@ use clap::{Command, ValueEnum};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-/// What `--generate` writes.
+/// The outputs of `--generate`.
 #[derive(Copy, Clone, Debug, ValueEnum)]
 pub(crate) enum Generate {
     /// A man page, for example for ~/.local/share/man/man1/ptxkit.1

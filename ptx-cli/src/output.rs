@@ -124,7 +124,7 @@ pub(crate) fn detail(message: impl Display) {
     }
 }
 
-/// When colors are used.
+/// The choice of `--color`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set

@@ -13,7 +13,7 @@ use serde_json::{Deserializer, Map, Value};
 
 use ptx_report::clean;
 
-/// Which keys are written.
+/// The choice of the keys that are written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fields {
     /// Write only these keys of the JSON output, separated by commas. A key applies wherever it occurs; `memory.space` applies only below

@@ -173,7 +173,6 @@ impl ModuleDiff {
     }
 
     /// Whether the modules are equal.
-
     #[must_use]
     pub fn is_equal(&self) -> bool {
         self.changes.is_empty() && self.functions.iter().all(FunctionDiff::is_equal)

@@ -135,7 +135,6 @@ fn is_mangled(name: &str) -> bool {
 }
 
 /// The demangled form of a name; `None` if it is not mangled or too long.
-
 fn spelling(name: &str, spelling: Spelling) -> Option<String> {
     if !is_mangled(name) {
         return None;

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut total = Stats::new(args.mnemonics);
     let fields = args.fields.selection();
     let work = |source: Source| {
-        let (mut stats, chosen) = Stats::of(
+        let (mut stats, chosen) = Stats::count(
             &source.bytes,
             args.mnemonics,
             &args.functions,
@@ -132,8 +132,8 @@ fn compile(
     source: &Source,
     stats: &mut Stats,
 ) -> Result<Result<(), String>> {
-    let of_header = stats.header.as_ref().and_then(|header| header.target);
-    let Some(target) = target.map(Target::text).or(of_header) else {
+    let header_target = stats.header.as_ref().and_then(|header| header.target);
+    let Some(target) = target.map(Target::text).or(header_target) else {
         return Ok(Err("the module has no target".to_owned()));
     };
     let compiled = ptxas::compile(ptxas, target, &source.bytes)?;

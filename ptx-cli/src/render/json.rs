@@ -42,7 +42,7 @@ pub(crate) struct Finding<'a> {
 pub(crate) struct Linted {
     pub(crate) lint: Labeled<Lint>,
     pub(crate) certainty: Labeled<Certainty>,
-    /// Of bank conflicts.
+    /// The degree of bank conflicts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) degree: Option<u32>,
 }

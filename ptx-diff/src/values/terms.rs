@@ -6,8 +6,8 @@ use hashbrown::HashMap;
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegAccess, Space};
 use ptx_ir::{
-    Body, EntityId as _, FuncId, FunctionKind, Inst, InstId, LabelId, Operand, RegId, Statement,
-    StmtId,
+    Body, EntityId as _, FuncId, FunctionKind, Guard, Inst, InstId, LabelId, Operand, RegId,
+    Statement, StmtId,
 };
 use ptx_isa::{Access, ScalarType, StateSpace};
 use ptx_semantics::fold::{commutes, is_copy};
@@ -353,6 +353,14 @@ impl<'a> Builder<'a> {
         }
     }
 
+    fn guard(&mut self, body: &Body, guard: Guard) -> Option<GuardTerm> {
+        let predicate = self.writer.operand_tokens(body.pool().get(guard.predicate));
+        Some(GuardTerm {
+            predicate: self.operand(&predicate)?,
+            is_negated: guard.sense.is_negated(),
+        })
+    }
+
     fn instruction(&mut self, id: InstId) -> Option<()> {
         let (body, facts) = (self.facts.body(), self.facts.inst(id));
         let inst = body.inst(id)?;
@@ -405,13 +413,7 @@ impl<'a> Builder<'a> {
         }
         let guard = match facts.guard() {
             None => None,
-            Some(guard) => {
-                let predicate = self.writer.operand_tokens(body.pool().get(guard.predicate));
-                Some(GuardTerm {
-                    predicate: self.operand(&predicate)?,
-                    is_negated: guard.sense.is_negated(),
-                })
-            }
+            Some(guard) => Some(self.guard(body, guard)?),
         };
         if !self.is_pure(&facts) {
             // The guard decides whether there is an effect.

@@ -128,7 +128,7 @@ pub struct Details {
     pub effects: Vec<String>,
     /// Remarks.
     pub notes: Vec<String>,
-    /// Where the PTX ISA manual and ptxas differ.
+    /// The differences between the PTX ISA manual and ptxas.
     pub differences: Vec<String>,
     /// The lines of each table of legal combinations.
     pub tables: Vec<Vec<String>>,

@@ -70,7 +70,7 @@ pub struct FunctionStats {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Pressure {
-    /// In units of 32 bits, without predicates.
+    /// The maximum in units of 32 bits, without predicates.
     pub max_b32_units: u32,
     /// The maximum for each class: `pred`, `b8`, `b16`, `b32`, `b64`, `b128`.
     pub by_class: BTreeMap<Labeled<RegisterClass>, u32>,

@@ -66,6 +66,22 @@ impl Signature {
             directives,
         }
     }
+
+    /// The directives with their numbers: `.maxntid 128, 1, 1; .minnctapersm 2`.
+    #[must_use]
+    pub fn directives_text(&self) -> String {
+        let texts: Vec<String> = self
+            .directives
+            .iter()
+            .map(|(name, numbers)| {
+                let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+                format!(".{name} {}", numbers.join(", "))
+                    .trim_end()
+                    .to_owned()
+            })
+            .collect();
+        texts.join("; ")
+    }
 }
 
 impl Parameter {

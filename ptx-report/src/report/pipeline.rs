@@ -24,7 +24,7 @@ const MAX_ITERATIONS: usize = 16;
 pub struct Pipeline {
     /// The id of the header of the loop; `None` for operations outside of loops.
     pub header: Option<u32>,
-    /// In text order; inner loops have their own.
+    /// The steps in text order; inner loops have their own.
     pub steps: Vec<Step>,
 }
 

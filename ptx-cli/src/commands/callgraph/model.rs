@@ -55,7 +55,7 @@ pub(super) struct IndirectCalls<'a> {
     pub(super) by: &'static str,
     /// The label of the list or the prototype.
     pub(super) label: Option<&'a str>,
-    /// Of the first call.
+    /// The line of the first call.
     pub(super) line: u32,
     pub(super) count: u32,
     /// The number of functions of this module that may be called. With a prototype, those whose address is taken and that have

@@ -7,6 +7,7 @@ pub(crate) mod tokens;
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::input::Files;
 use crate::output::Status;
 
 /// Show how ptxkit reads and prints files: tokens, sizes and times, and whether printing is lossless
@@ -14,6 +15,16 @@ use crate::output::Status;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
+}
+
+/// The files to read, and the format of the output.
+#[derive(Debug, clap::Args)]
+struct JsonInput {
+    #[command(flatten)]
+    files: Files,
+    /// Write one JSON object per file
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -67,13 +67,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-/// What a file contains.
+/// The contents of a file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Summary {
     schema: u32,
     file: String,
-    /// As in the header.
+    /// The version in the header.
     version: Option<String>,
     target: Option<String>,
     functions: usize,

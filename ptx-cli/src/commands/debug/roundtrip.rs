@@ -7,7 +7,8 @@ use ptx_ir::{LineIndex, Severity, Span, compare};
 use ptx_print::Style;
 use serde::Serialize;
 
-use crate::input::{self, Files, Source};
+use super::JsonInput;
+use crate::input::{self, Source};
 use crate::output::{Out, Status};
 use crate::render::{Report, tally};
 use ptx_report::{SCHEMA, clean, counted};
@@ -23,10 +24,7 @@ Examples:
   ptxkit debug roundtrip kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
-    files: Files,
-    /// Write one JSON object per file
-    #[arg(long)]
-    json: bool,
+    input: JsonInput,
 }
 
 /// The result of a file in JSON.
@@ -36,14 +34,14 @@ pub(crate) struct JsonVerdict<'a> {
     schema: u32,
     file: &'a str,
     lossless: bool,
-    /// How it fails.
+    /// The reason of a failure.
     reason: Option<&'a str>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list()?;
+    let inputs = args.input.files.list()?;
     let (mut passed, mut failed) = (0usize, 0usize);
     input::in_order(
         &inputs,
@@ -51,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         &mut status,
         judge,
         |out, verdict| match verdict.result {
-            result if args.json => {
+            result if args.input.json => {
                 let reason = result.err();
                 out.json(&JsonVerdict {
                     schema: SCHEMA,
@@ -73,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             }
         },
     )?;
-    if !args.json {
+    if !args.input.json {
         writeln!(out, "{passed} passed, {failed} failed")?;
     }
     out.flush()?;

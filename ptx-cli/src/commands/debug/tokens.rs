@@ -8,7 +8,8 @@ use ptx_ir::LineIndex;
 use ptx_ir::lex::Lexer;
 use serde::Serialize;
 
-use crate::input::{self, Files, Source};
+use super::JsonInput;
+use crate::input::{self, Source};
 use crate::output::{Out, Status};
 use ptx_report::SCHEMA;
 use ptx_report::source_span::JsonSpan;
@@ -22,12 +23,10 @@ use ptx_report::source_span::JsonSpan;
 Examples:
   ptxkit debug tokens kernel.ptx
   echo 'add.s32 %r1, %r2, 1;' | ptxkit debug tokens --json -")]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per token")))]
 pub(crate) struct Args {
     #[command(flatten)]
-    files: Files,
-    /// Write one JSON object per token
-    #[arg(long)]
-    json: bool,
+    input: JsonInput,
 }
 
 #[derive(Serialize)]
@@ -44,13 +43,13 @@ pub(crate) struct JsonToken<'a> {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list()?;
-    let has_titles = inputs.len() > 1 && !args.json;
+    let inputs = args.input.files.list()?;
+    let has_titles = inputs.len() > 1 && !args.input.json;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
         if has_titles {
             writeln!(out, "{}:", source.name)?;
         }
-        list(args.json, &source, out)?;
+        list(args.input.json, &source, out)?;
         Ok(Status::Ok)
     })?;
     out.flush()?;

@@ -43,7 +43,7 @@ enum Comparison {
 enum Bound {
     Value(u64),
     Change(i128),
-    /// In hundredths of a percent.
+    /// A number of hundredths of a percent.
     Percent(i128),
 }
 

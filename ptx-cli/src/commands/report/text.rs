@@ -1,5 +1,6 @@
 //! The report as text.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use ptx_analysis::memory_access::Pattern;
@@ -13,11 +14,11 @@ use ptx_report::report::{
 use super::short;
 use crate::output::{align_right, table, write_table};
 
-/// Longer forms are cut.
-const LONGEST_FORM: usize = 48;
+/// The length at which forms are cut.
+const MAX_FORM_LEN: usize = 48;
 
 /// Loops inside of more loops than this are not indented any further.
-const DEEPEST_INDENT: usize = 24;
+const MAX_INDENT: usize = 24;
 
 /// Writes the report of a file, unless there are no functions.
 pub(super) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
@@ -42,44 +43,45 @@ pub(super) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 /// `line 12 (a.cu:3)`
-fn place(line: u32, source: Option<&str>) -> String {
+fn location(line: u32, source: Option<&str>) -> String {
     match source {
         Some(source) => format!("line {line} ({source})"),
         None => format!("line {line}"),
     }
 }
 
-fn resources(out: &mut impl Write, of: &Function) -> io::Result<()> {
-    let stats = &of.stats;
+fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
+    let stats = &function.stats;
     let kind = if stats.is_kernel() {
         "Kernel"
     } else {
         "Function"
     };
-    writeln!(out, "{kind} {}, line {}", stats.title(), of.line)?;
-    let pairs = stats.requires.iter();
-    let pairs: Vec<String> = pairs
-        .map(|p| format!("{} from PTX {}", p.target, p.ptx))
+    writeln!(out, "{kind} {}, line {}", stats.title(), function.line)?;
+    let requirements: Vec<String> = stats
+        .requires
+        .iter()
+        .map(|pair| format!("{} from PTX {}", pair.target, pair.ptx))
         .collect();
-    let directives = stats.signature.directives.iter().map(|(name, values)| {
-        let values: Vec<String> = values.iter().map(i64::to_string).collect();
-        format!(".{name} {}", values.join(", "))
-            .trim_end()
-            .to_owned()
-    });
-    let directives: Vec<String> = directives.collect();
-    let bytes = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| counted(n as usize, "byte"));
-    let calls = stats.callees.iter().map(|c| {
-        let name = c.demangled.as_deref().or(c.name.as_deref());
-        format!("{} {}", name.unwrap_or("indirect"), c.count)
-    });
-    let calls: Vec<String> = calls.collect();
-    let classes = stats.pressure.by_class.iter().filter(|(_, n)| **n > 0);
-    let classes: Vec<String> = classes.map(|(class, n)| format!("{class} {n}")).collect();
-    let curve = &of.pressure_curve;
+    let calls: Vec<String> = stats
+        .callees
+        .iter()
+        .map(|callee| {
+            let name = callee.demangled.as_deref().or(callee.name.as_deref());
+            format!("{} {}", name.unwrap_or("indirect"), callee.count)
+        })
+        .collect();
+    let classes: Vec<String> = stats
+        .pressure
+        .by_class
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(class, count)| format!("{class} {count}"))
+        .collect();
+    let curve = &function.pressure_curve;
     let peak = curve
         .peak_line
-        .map(|line| place(line, curve.peak_source.as_deref()));
+        .map(|line| location(line, curve.peak_source.as_deref()));
     let live = format!(
         "at most {} of 32 bits ({}), {}",
         stats.pressure.max_b32_units,
@@ -87,17 +89,19 @@ fn resources(out: &mut impl Write, of: &Function) -> io::Result<()> {
         peak.unwrap_or_default()
     );
     for (name, text) in [
-        ("requires", pairs.join(", ")),
-        ("directives", directives.join("; ")),
-        ("parameters", bytes(of.parameter_bytes)),
+        ("requires", requirements.join(", ")),
+        ("directives", stats.signature.directives_text()),
+        ("parameters", byte_count(function.parameter_bytes)),
         (
             "shared",
-            stats.shared_bytes.map_or(String::new(), |n| bytes(Some(n))),
+            stats
+                .shared_bytes
+                .map_or(String::new(), |bytes| byte_count(Some(bytes))),
         ),
         (
             "local",
             if stats.local_bytes > 0 {
-                bytes(Some(stats.local_bytes))
+                byte_count(Some(stats.local_bytes))
             } else {
                 String::new()
             },
@@ -110,7 +114,7 @@ fn resources(out: &mut impl Write, of: &Function) -> io::Result<()> {
                 live
             },
         ),
-        ("barriers", synchronization(&of.synchronization)),
+        ("barriers", synchronization(&function.synchronization)),
         ("calls", calls.join(", ")),
     ] {
         if !text.is_empty() {
@@ -120,20 +124,31 @@ fn resources(out: &mut impl Write, of: &Function) -> io::Result<()> {
     Ok(())
 }
 
-fn synchronization(of: &Synchronization) -> String {
-    let mut words = Vec::new();
-    let mut add = |count: u64, what: &str| {
-        if count > 0 {
-            words.push(counted(count as usize, what));
-        }
-    };
-    add(of.cta_barriers, "CTA barrier");
-    add(of.warp_barriers, "warp barrier");
-    add(of.cluster_barriers, "cluster barrier");
-    add(of.mbarrier_objects, "mbarrier initialization");
-    add(of.mbarrier_waits, "mbarrier wait");
-    add(of.fences, "fence");
-    let numbers: Vec<String> = of.barrier_numbers.iter().map(i64::to_string).collect();
+fn byte_count(bytes: Option<u64>) -> String {
+    bytes.map_or("unknown".to_owned(), |bytes| {
+        counted(bytes as usize, "byte")
+    })
+}
+
+fn synchronization(operations: &Synchronization) -> String {
+    let counts = [
+        (operations.cta_barriers, "CTA barrier"),
+        (operations.warp_barriers, "warp barrier"),
+        (operations.cluster_barriers, "cluster barrier"),
+        (operations.mbarrier_objects, "mbarrier initialization"),
+        (operations.mbarrier_waits, "mbarrier wait"),
+        (operations.fences, "fence"),
+    ];
+    let mut words: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| counted(count as usize, name))
+        .collect();
+    let numbers: Vec<String> = operations
+        .barrier_numbers
+        .iter()
+        .map(i64::to_string)
+        .collect();
     if !numbers.is_empty() {
         words.push(format!("named {}", numbers.join(", ")));
     }
@@ -141,35 +156,40 @@ fn synchronization(of: &Synchronization) -> String {
 }
 
 /// `2.50`
-fn ratio(of: Option<f64>) -> String {
-    of.map_or(String::new(), |n| format!("{n:.2}"))
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"))
 }
 
-/// `2 * (1 + max(0, n - 1) - 1)`; empty for what is done once.
-fn factors(all: &[Factor], function: &str) -> String {
-    let factor = |f: &Factor| {
-        let form = f.form.as_deref().map(|form| short(form, function));
-        let form = form.unwrap_or_else(|| format!("loop at {}", f.header));
-        match f.without_last {
-            true => format!("({form} - 1)"),
-            false => format!("({form})"),
-        }
-    };
-    all.iter().map(factor).collect::<Vec<_>>().join(" * ")
+/// `2 * (1 + max(0, n - 1) - 1)`; empty for work that is done once.
+fn factors(factors: &[Factor], function: &str) -> String {
+    let texts: Vec<String> = factors
+        .iter()
+        .map(|factor| {
+            let form = factor.form.as_deref().map(|form| short(form, function));
+            let form = form.unwrap_or_else(|| format!("loop at {}", factor.header));
+            if factor.without_last {
+                format!("({form} - 1)")
+            } else {
+                format!("({form})")
+            }
+        })
+        .collect();
+    texts.join(" * ")
 }
 
 /// The bytes of state spaces, all directions together.
 fn bytes_of(work: &Work, spaces: &[Space]) -> String {
-    let memory = work.memory.iter().filter(|m| spaces.contains(&*m.space));
-    let sums = memory.map(|m| {
-        (
-            m.read.saturating_add(m.written).saturating_add(m.updated),
-            m.unknown,
-        )
-    });
-    let (bytes, unknown) = sums.fold((0u64, 0u64), |(a, b), (c, d)| {
-        (a.saturating_add(c), b.saturating_add(d))
-    });
+    let mut bytes = 0u64;
+    let mut unknown = 0u64;
+    for memory in &work.memory {
+        if spaces.contains(&*memory.space) {
+            bytes = bytes
+                .saturating_add(memory.read)
+                .saturating_add(memory.written)
+                .saturating_add(memory.updated);
+            unknown = unknown.saturating_add(memory.unknown);
+        }
+    }
     at_least(bytes, unknown)
 }
 
@@ -183,12 +203,16 @@ fn at_least(number: u64, unknown: u64) -> String {
     }
 }
 
-fn has_tensor_memory<'w>(mut all: impl Iterator<Item = &'w Work>) -> bool {
-    all.any(|work| work.memory.iter().any(|m| *m.space == Space::Tensor))
+fn has_tensor_memory<'w>(mut works: impl Iterator<Item = &'w Work>) -> bool {
+    works.any(|work| {
+        work.memory
+            .iter()
+            .any(|memory| *memory.space == Space::Tensor)
+    })
 }
 
-/// What the numbers of work are; with those of tensor memory only where there are any.
-fn titles(tensor: bool) -> Vec<&'static str> {
+/// The titles of the columns with numbers of work. Tensor memory has a column only where it is accessed.
+fn titles(has_tensor: bool) -> Vec<&'static str> {
     let mut titles = vec![
         "Instructions",
         "FLOP",
@@ -198,26 +222,26 @@ fn titles(tensor: bool) -> Vec<&'static str> {
         "Shared",
         "FLOP/byte",
     ];
-    if tensor {
+    if has_tensor {
         titles.insert(6, "Tensor");
     }
     titles
 }
 
-fn work(out: &mut impl Write, of: &Function) -> io::Result<()> {
+fn work(out: &mut impl Write, function: &Function) -> io::Result<()> {
     writeln!(out, "\n Work of a warp")?;
     let mut table = table();
-    let tensor = has_tensor_memory(of.work.parts.iter().map(|part| &part.work));
-    let mut header = titles(tensor);
+    let has_tensor = has_tensor_memory(function.work.parts.iter().map(|part| &part.work));
+    let mut header = titles(has_tensor);
     let numbers_end = header.len();
     header.push("Times");
     table.set_header(header);
-    for part in &of.work.parts {
-        let mut times = factors(&part.factors, &of.stats.name);
+    for part in &function.work.parts {
+        let mut times = factors(&part.factors, &function.stats.name);
         if !part.exact {
             times = format!("at most {}", if times.is_empty() { "1" } else { &times });
         }
-        let mut cells = numbers(&part.work, tensor);
+        let mut cells = numbers(&part.work, has_tensor);
         cells.push(times);
         table.add_row(cells);
     }
@@ -225,7 +249,7 @@ fn work(out: &mut impl Write, of: &Function) -> io::Result<()> {
     write_table(out, &table)
 }
 
-fn numbers(work: &Work, tensor: bool) -> Vec<String> {
+fn numbers(work: &Work, has_tensor: bool) -> Vec<String> {
     let mut numbers = vec![
         work.instructions.to_string(),
         at_least(work.flops, 0),
@@ -241,40 +265,43 @@ fn numbers(work: &Work, tensor: bool) -> Vec<String> {
         ),
         ratio(work.intensity),
     ];
-    if tensor {
+    if has_tensor {
         numbers.insert(6, bytes_of(work, &[Space::Tensor]));
     }
     numbers
 }
 
-fn loops(out: &mut impl Write, of: &Function) -> io::Result<()> {
-    if of.loops.is_empty() {
+fn loops(out: &mut impl Write, function: &Function) -> io::Result<()> {
+    if function.loops.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n Loops, one iteration of each")?;
     let mut table = table();
-    let tensor = has_tensor_memory(of.loops.iter().map(|l| &l.iteration));
-    let mut header = titles(tensor);
+    let has_tensor = has_tensor_memory(function.loops.iter().map(|region| &region.iteration));
+    let mut header = titles(has_tensor);
     let numbers_end = header.len();
     header.extend(["Loop", "Line", "Trip count", "Mix"]);
     table.set_header(header);
-    for l in &of.loops {
-        let mut cells = numbers(&l.iteration, tensor);
-        let level = l.depth.saturating_sub(1) as usize;
-        let indent = "  ".repeat(level.min(DEEPEST_INDENT));
-        let name = l.label.clone().unwrap_or_else(|| l.header.to_string());
+    for region in &function.loops {
+        let mut cells = numbers(&region.iteration, has_tensor);
+        let level = region.depth.saturating_sub(1) as usize;
+        let indent = "  ".repeat(level.min(MAX_INDENT));
+        let name = region
+            .label
+            .clone()
+            .unwrap_or_else(|| region.header.to_string());
         cells.push(format!("{indent}{name}"));
-        cells.push(place(l.line, l.source.as_deref()).replace("line ", ""));
-        cells.push(short(&trip_count(l), &of.stats.name));
-        cells.push(mix(&l.iteration));
+        cells.push(location(region.line, region.source.as_deref()).replace("line ", ""));
+        cells.push(short(&trip_count(region), &function.stats.name));
+        cells.push(mix(&region.iteration));
         table.add_row(cells);
     }
     align_right(&mut table, &(0..numbers_end).collect::<Vec<_>>());
     write_table(out, &table)
 }
 
-fn trip_count(of: &Loop) -> String {
-    match &of.trip_count {
+fn trip_count(region: &Loop) -> String {
+    match &region.trip_count {
         Some(count) if count.exact => count.form.clone(),
         Some(count) => format!("at most {}", count.form),
         None => "unknown".to_owned(),
@@ -284,7 +311,7 @@ fn trip_count(of: &Loop) -> String {
 /// `integer 4, global 2, control 1`
 fn mix(work: &Work) -> String {
     let mut classes: Vec<_> = work.classes.iter().collect();
-    classes.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
+    classes.sort_by_key(|(name, count)| (Reverse(**count), **name));
     let classes: Vec<String> = classes
         .iter()
         .map(|(name, count)| format!("{name} {count}"))
@@ -292,8 +319,8 @@ fn mix(work: &Work) -> String {
     classes.join(", ")
 }
 
-fn accesses(out: &mut impl Write, of: &Function) -> io::Result<()> {
-    if of.accesses.is_empty() {
+fn accesses(out: &mut impl Write, function: &Function) -> io::Result<()> {
+    if function.accesses.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n Accesses of a warp")?;
@@ -311,15 +338,20 @@ fn accesses(out: &mut impl Write, of: &Function) -> io::Result<()> {
         "Address",
         "Source",
     ]);
-    for access in &of.accesses {
-        table.add_row(row(access, &of.stats.name));
+    for access in &function.accesses {
+        table.add_row(row(access, &function.stats.name));
     }
     align_right(&mut table, &[0, 1, 2, 3, 4, 5]);
     write_table(out, &table)?;
-    for group in &of.adjacent {
-        let members = group.iter().filter_map(|&at| of.accesses.get(at));
-        let lines: Vec<String> = members.clone().map(|a| a.line.to_string()).collect();
-        let bytes: u64 = members.filter_map(|a| a.bytes).sum();
+    for group in &function.adjacent {
+        let members = group
+            .iter()
+            .filter_map(|&index| function.accesses.get(index));
+        let lines: Vec<String> = members
+            .clone()
+            .map(|access| access.line.to_string())
+            .collect();
+        let bytes: u64 = members.filter_map(|access| access.bytes).sum();
         writeln!(
             out,
             " Lines {} could be combined into one access of {bytes} bytes",
@@ -330,24 +362,24 @@ fn accesses(out: &mut impl Write, of: &Function) -> io::Result<()> {
 }
 
 fn row(access: &Access, function: &str) -> Vec<String> {
-    let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
     let coalescing = access.coalescing.as_ref();
-    let pattern = coalescing.map_or("unknown".to_owned(), |c| match (*c.pattern, c.stride) {
-        (Pattern::Strided(_), Some(stride)) => format!("strided {stride}"),
-        (pattern, _) => pattern.name().to_owned(),
-    });
+    let pattern = match coalescing.map(|coalescing| (*coalescing.pattern, coalescing.stride)) {
+        Some((Pattern::Strided(_), Some(stride))) => format!("strided {stride}"),
+        Some((pattern, _)) => pattern.name().to_owned(),
+        None => "unknown".to_owned(),
+    };
     let form = short(access.address.as_deref().unwrap_or_default(), function);
-    let form = match form.char_indices().nth(LONGEST_FORM) {
-        Some((at, _)) => format!("{}…", &form[..at]),
+    let form = match form.char_indices().nth(MAX_FORM_LEN) {
+        Some((end, _)) => format!("{}…", &form[..end]),
         None => form,
     };
     vec![
         access.line.to_string(),
         access.loop_depth.to_string(),
-        number(access.bytes),
-        number(coalescing.and_then(|c| c.sectors)),
-        number(access.least_sectors),
-        number(coalescing.and_then(|c| c.degree)),
+        optional_number(access.bytes),
+        optional_number(coalescing.and_then(|coalescing| coalescing.sectors)),
+        optional_number(access.least_sectors),
+        optional_number(coalescing.and_then(|coalescing| coalescing.degree)),
         pattern,
         access.space.to_string(),
         access.mnemonic.clone(),
@@ -356,50 +388,54 @@ fn row(access: &Access, function: &str) -> Vec<String> {
     ]
 }
 
-fn steps(out: &mut impl Write, of: &Pipeline) -> io::Result<()> {
-    match of.header {
+fn optional_number(number: Option<u64>) -> String {
+    number.map_or(String::new(), |number| number.to_string())
+}
+
+fn steps(out: &mut impl Write, pipeline: &Pipeline) -> io::Result<()> {
+    match pipeline.header {
         Some(header) => writeln!(out, "\n Asynchronous operations of the loop at {header}")?,
         None => writeln!(out, "\n Asynchronous operations outside of loops")?,
     }
     let mut table = table();
     table.set_header(["Line", "What", "Instruction", "In flight after"]);
-    for step in &of.steps {
-        let flying = step.in_flight.iter().map(|f| {
-            let open = if f.open > 0 {
-                format!(" and {} in no group", f.open)
-            } else {
-                String::new()
-            };
-            format!(
-                "{} {}{open}",
-                f.completion,
-                counted(f.groups as usize, "group")
-            )
-        });
-        let flying: Vec<String> = flying.collect();
-        let what = match step.leaves {
+    for step in &pipeline.steps {
+        let in_flight: Vec<String> = step
+            .in_flight
+            .iter()
+            .map(|operations| {
+                let open = if operations.open > 0 {
+                    format!(" and {} in no group", operations.open)
+                } else {
+                    String::new()
+                };
+                let groups = counted(operations.groups as usize, "group");
+                format!("{} {groups}{open}", operations.completion)
+            })
+            .collect();
+        let operation = match step.leaves {
             Some(leaves) => format!("{} {leaves}", step.kind.name()),
             None => step.kind.name().to_owned(),
         };
         table.add_row([
             step.line.to_string(),
-            what,
+            operation,
             step.mnemonic.clone(),
-            flying.join(", "),
+            in_flight.join(", "),
         ]);
     }
     align_right(&mut table, &[0]);
     write_table(out, &table)
 }
 
-fn findings(out: &mut impl Write, all: &[Finding]) -> io::Result<()> {
-    if all.is_empty() {
+fn findings(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
+    if findings.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n Findings")?;
     let mut table = table();
     table.set_header(["Line", "Lint", "Certainty", "Message", "Source"]);
-    for finding in all {
+    for finding in findings {
         table.add_row([
             finding.line.to_string(),
             finding.lint.to_string(),

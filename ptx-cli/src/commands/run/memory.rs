@@ -9,11 +9,12 @@ use super::argument::{Buffer, Content};
 use super::npy::{self, Layout, Reader};
 use ptx_report::clean;
 
-/// Bytes of the buffers that are compared between two orders, and those of a part.
-const COMPARED: u64 = 1 << 30;
-const PART: u64 = 64 << 10;
+/// The number of bytes of the buffers that are compared between two orders.
+const COMPARED_BYTES: u64 = 1 << 30;
+/// The number of bytes that are compared at a time.
+const PART_BYTES: u64 = 64 << 10;
 
-/// Where buffers are.
+/// The addresses of the buffers.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     buffers: Vec<Allocated>,
@@ -26,8 +27,16 @@ struct Allocated {
     output: Option<(PathBuf, Layout)>,
 }
 
+/// A part of a buffer.
+pub(super) struct Part {
+    /// The number of the buffer, counted from 1.
+    pub(super) buffer: usize,
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
 /// A file that was written.
-pub(super) struct Written<'a> {
+pub(super) struct WrittenFile<'a> {
     pub(super) path: &'a Path,
     pub(super) layout: &'a Layout,
 }
@@ -46,7 +55,7 @@ impl Memory {
                 Content::Random(random) => Some(random.layout.clone()),
                 Content::Array(layout) => Some(layout.clone()),
                 Content::File(path) => {
-                    let reader = Reader::open(path).with_context(|| shown(path))?;
+                    let reader = Reader::open(path).with_context(|| display_path(path))?;
                     let layout = reader.layout.clone();
                     file = Some((path, reader));
                     Some(layout)
@@ -61,11 +70,14 @@ impl Memory {
                 bail!("the buffers need more than 1 TiB");
             };
             if let Some((path, reader)) = file {
-                let read = reader.copy(|at, part| Ok(machine.write(address + at, part)?));
-                read.with_context(|| shown(path))?;
+                reader
+                    .copy(|offset, bytes| Ok(machine.write(address + offset, bytes)?))
+                    .with_context(|| display_path(path))?;
             }
             if let Content::Random(random) = &buffer.content {
-                random.copy(number, |at, part| machine.write(address + at, part))?;
+                random.copy(number, |offset, bytes| {
+                    machine.write(address + offset, bytes)
+                })?;
             }
             if !matches!(buffer.content, Content::Unwritten(_)) {
                 machine.set_written(address, bytes);
@@ -83,39 +95,44 @@ impl Memory {
         self.buffers.get(buffer).map_or(0, |b| b.address)
     }
 
-    /// The contents of all buffers in parts, with the number of the buffer from one and the offset of each part; at most [`COMPARED`] bytes.
-    pub(super) fn parts<'a>(
-        &'a self,
-        machine: &'a Machine<'_>,
-    ) -> impl Iterator<Item = (usize, u64, Vec<u8>)> + 'a {
-        let numbered = (1..).zip(&self.buffers);
-        let parts = numbered.flat_map(|(number, buffer)| {
-            let starts = (0..buffer.bytes).step_by(PART as usize);
-            starts.map(move |at| (number, at, buffer))
-        });
-        let most = usize::try_from(COMPARED / PART).unwrap_or(usize::MAX);
-        parts.take(most).map(|(number, at, buffer)| {
-            let count = PART.min(buffer.bytes - at) as usize;
-            let part = machine.read(buffer.address + at, count);
-            (number, at, part.unwrap_or_default())
-        })
+    /// The contents of all buffers in parts, at most [`COMPARED_BYTES`] bytes.
+    pub(super) fn parts<'a>(&'a self, machine: &'a Machine<'_>) -> impl Iterator<Item = Part> + 'a {
+        let max_parts = usize::try_from(COMPARED_BYTES / PART_BYTES).unwrap_or(usize::MAX);
+        (1..)
+            .zip(&self.buffers)
+            .flat_map(|(number, buffer)| {
+                let offsets = (0..buffer.bytes).step_by(PART_BYTES as usize);
+                offsets.map(move |offset| (number, offset, buffer))
+            })
+            .take(max_parts)
+            .map(|(number, offset, buffer)| {
+                let count = PART_BYTES.min(buffer.bytes - offset) as usize;
+                let bytes = machine.read(buffer.address + offset, count);
+                Part {
+                    buffer: number,
+                    offset,
+                    bytes: bytes.unwrap_or_default(),
+                }
+            })
     }
 
     /// Writes the files of buffers.
-    pub(super) fn write(&self, machine: &Machine<'_>) -> Result<Vec<Written<'_>>> {
+    pub(super) fn write(&self, machine: &Machine<'_>) -> Result<Vec<WrittenFile<'_>>> {
         let mut written = Vec::new();
         for buffer in &self.buffers {
             let Some((path, layout)) = &buffer.output else {
                 continue;
             };
-            let read = |at, count| Ok(machine.read(buffer.address + at, count)?);
-            npy::write(path, layout, read).with_context(|| shown(path))?;
-            written.push(Written { path, layout });
+            npy::write(path, layout, |offset, count| {
+                Ok(machine.read(buffer.address + offset, count)?)
+            })
+            .with_context(|| display_path(path))?;
+            written.push(WrittenFile { path, layout });
         }
         Ok(written)
     }
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     clean(&path.to_string_lossy()).into_owned()
 }

@@ -5,7 +5,6 @@ mod memory;
 mod npy;
 mod parameters;
 mod plan;
-mod printed;
 pub(crate) mod profile;
 mod progress;
 mod random;
@@ -34,11 +33,11 @@ use crate::output::{self, Out, Status};
 use argument::Argument;
 use memory::Memory;
 use plan::{Call, Plan, Shape};
-use printed::printed;
 use progress::Watch;
 use ptx_report::clean;
 use ptx_report::demangle::FunctionPattern;
-use report::Launched;
+use report::{Launched, RunResults, printed};
+use schedules::Prepared;
 use shape::{LimitOptions, Sizes};
 use trace::Trace;
 
@@ -118,10 +117,10 @@ enum Format {
     Json,
 }
 
-/// `seed:N`, or another order.
+/// Parses the order of CTAs and warps.
 fn order(text: &str) -> Result<Schedule, String> {
-    let found = |error: UnknownSchedule| format!("{error}, found `{}`", clean(text));
-    text.parse().map_err(found)
+    text.parse()
+        .map_err(|error: UnknownSchedule| format!("{error}, found `{}`", clean(text)))
 }
 
 fn shared(text: &str) -> Result<u32, String> {
@@ -139,23 +138,32 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        let (read, found) = ParsedSource::new(source);
-        let errors = report::errors(&read, found);
+        let (parsed, diagnostics) = ParsedSource::new(source);
+        let errors = report::errors(&parsed, diagnostics);
         if errors.is_empty() {
-            let (read, watch) = (&read, Watch::new());
-            let run = Run { args, read, watch };
+            let run = Run {
+                args,
+                parsed: &parsed,
+                watch: Watch::new(),
+            };
             return match args.schedules {
-                Some(count) => run.schedules(count, &plan, out),
-                None => run.all(&plan, args.schedule, out),
+                Some(count) => run.try_schedules(count, &plan, out),
+                None => run.run_all(&plan, args.schedule, out),
             };
         }
         match args.format {
-            Format::Json => report::json(out, &read, (&[], false), &[], &errors)?,
+            Format::Json => {
+                let results = RunResults {
+                    diagnostics: errors,
+                    ..RunResults::default()
+                };
+                report::write_json(out, &parsed, &results)?;
+            }
             format => {
-                report::note(&read, &errors, format == Format::Short);
+                report::note(&parsed, &errors, format == Format::Short);
                 output::note(format_args!(
                     "{}: not run because it has errors",
-                    read.source.name
+                    parsed.source.name
                 ));
             }
         }
@@ -166,15 +174,17 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 impl Args {
-    /// The launches of the script, or the one that the command line describes.
+    /// The launches of the script, or the launch that the command line describes.
     fn plan(&self) -> Result<Plan> {
         if let Some(path) = &self.script {
             return script::read(path);
         }
         let mut plan = Plan::default();
-        let arguments = self.arguments.iter().cloned();
-        let arguments = arguments.map(|argument| plan.pass(argument));
-        let arguments = arguments.collect::<Result<_, String>>();
+        let arguments = self
+            .arguments
+            .iter()
+            .map(|argument| plan.pass(argument.clone()))
+            .collect::<Result<_, String>>();
         let call = Call {
             arguments: arguments.map_err(anyhow::Error::msg)?,
             place: None,
@@ -194,74 +204,90 @@ impl Args {
 /// A run of a module.
 struct Run<'a> {
     args: &'a Args,
-    read: &'a ParsedSource,
+    parsed: &'a ParsedSource,
     watch: Watch,
 }
 
+/// The end of a launch, without an outcome if it has failed or was interrupted.
+struct LaunchEnd<'a> {
+    launched: Launched<'a>,
+    error: Option<Diagnostic>,
+}
+
 impl<'a> Run<'a> {
-    /// Runs all launches, of which each is checked before the first one.
-    fn all(&self, plan: &Plan, schedule: Option<Schedule>, out: &mut Out) -> Result<Status> {
-        let (mut machine, memory, launches) = self.prepare(plan, schedule)?;
-        let lines = SourceLines::new(&self.read.module);
-        let json = self.args.format == Format::Json;
-        let trace = self.args.trace.trace(self.read, &lines, json)?;
-        let mut done = Vec::new();
-        let mut found: Vec<Diagnostic> = Vec::new();
-        let (mut failed, mut is_whole) = (false, true);
+    /// Runs all launches. Their arguments are checked before the first one begins.
+    fn run_all(&self, plan: &Plan, schedule: Option<Schedule>, out: &mut Out) -> Result<Status> {
+        let Prepared {
+            mut machine,
+            memory,
+            launches,
+        } = self.prepare(plan, schedule)?;
+        let lines = SourceLines::new(&self.parsed.module);
+        let is_json = self.args.format == Format::Json;
+        let trace = self.args.trace.trace(self.parsed, &lines, is_json)?;
+        let mut results = RunResults {
+            is_complete: true,
+            ..RunResults::default()
+        };
+        let mut has_failed = false;
         for (kernel, launch) in &launches {
-            let (launched, error) = self.one(*kernel, launch, &mut machine, (&trace, out))?;
-            found.extend(machine.reports().iter().map(Report::diagnostic));
-            if self.args.format != Format::Json {
+            let LaunchEnd { launched, error } =
+                self.run_launch(*kernel, launch, &mut machine, trace.as_ref(), out)?;
+            results
+                .diagnostics
+                .extend(machine.reports().iter().map(Report::diagnostic));
+            if !is_json {
                 out.write_all(&printed(&launched.output, io::stdout().is_terminal()))?;
                 if let (Some(style), Some(counts)) = (self.args.profile, &launched.profile) {
-                    profile::write(out, self.read, launched.kernel, counts, style)?;
+                    profile::write(out, self.parsed, launched.kernel, counts, style)?;
                 }
                 out.flush_terminal()?;
             }
-            failed = error.is_some();
-            found.extend(error);
-            is_whole = launched.steps.is_some();
-            done.push(launched);
-            if !is_whole {
+            has_failed = error.is_some();
+            results.diagnostics.extend(error);
+            results.is_complete = launched.steps.is_some();
+            results.launches.push(launched);
+            if !results.is_complete {
                 break;
             }
         }
-        let written = match is_whole {
-            true => memory.write(&machine)?,
-            false => Vec::new(),
-        };
+        if results.is_complete {
+            results.written = memory.write(&machine)?;
+        }
         match self.args.format {
-            Format::Json => report::json(out, self.read, (&done, is_whole), &written, &found)?,
-            format => report::note(self.read, &found, format == Format::Short),
+            Format::Json => report::write_json(out, self.parsed, &results)?,
+            format => report::note(self.parsed, &results.diagnostics, format == Format::Short),
         }
         if let Some(trace) = &trace {
             trace.note();
         }
-        if !is_whole && !failed {
+        if !results.is_complete && !has_failed {
             output::note("ptxkit: interrupted");
         }
-        Ok(match is_whole {
-            true => Status::of(!found.is_empty()),
-            false => Status::Failed,
+        Ok(if results.is_complete {
+            Status::of(!results.diagnostics.is_empty())
+        } else {
+            Status::Failed
         })
     }
 
     /// Runs one launch.
-    fn one(
+    fn run_launch(
         &self,
         kernel: FuncId,
         launch: &Launch,
         machine: &mut Machine<'_>,
-        (trace, out): (&Option<Trace<'_>>, &mut Out),
-    ) -> Result<(Launched<'a>, Option<Diagnostic>)> {
-        let module = &self.read.module;
-        let name = name_of(module, kernel);
+        trace: Option<&Trace<'_>>,
+        out: &mut Out,
+    ) -> Result<LaunchEnd<'a>> {
+        let module = &self.parsed.module;
+        let name = function_name(module, kernel);
         output::detail(format_args!("running kernel `{}`", clean(name)));
-        let ended = match trace {
+        let result = match trace {
             Some(trace) => trace.run(&self.watch, machine, launch, out)?,
             None => self.watch.run(machine, launch, None),
         };
-        let (steps, output, error) = match ended {
+        let (steps, output, error) = match result {
             Ok(outcome) => (Some(outcome.steps), outcome.output, None),
             Err(error) if error.reason == StopReason::Cancelled => {
                 (None, machine.output().to_vec(), None)
@@ -279,55 +305,66 @@ impl<'a> Run<'a> {
             kernel: name,
             steps,
             output,
-            profile: machine.profile().map(|p| profile::json(self.read, p)),
-            trace: trace.as_ref().map(Trace::traced),
+            profile: machine
+                .profile()
+                .map(|profile| profile::json(self.parsed, profile)),
+            trace: trace.map(Trace::traced),
         };
-        Ok((launched, error))
+        Ok(LaunchEnd { launched, error })
     }
 }
 
-fn name_of(module: &Module, id: FuncId) -> &str {
-    let function = module.functions().get(id);
-    function.map_or("", |f| module.name(f.name))
+fn function_name(module: &Module, id: FuncId) -> &str {
+    module
+        .functions()
+        .get(id)
+        .map_or("", |function| module.name(function.name))
 }
 
-/// The kernel that a launch names, or the only one.
+/// The kernel that a launch names, or the only kernel of the module.
 fn kernel(module: &Module, call: &Call) -> Result<FuncId> {
-    let kernels = module.definitions();
-    let kernels = kernels.filter(|(_, f, _)| f.kind == ptx_ir::FunctionKind::Entry);
-    let names: Vec<&str> = kernels.map(|(_, f, _)| module.name(f.name)).collect();
-    let found = match (&call.kernel, &names[..]) {
-        (Some(wanted), _) => wanted.select(names.iter().copied())?,
-        (None, _) => names.clone(),
+    let kernels: Vec<&str> = module
+        .definitions()
+        .filter(|(_, function, _)| function.kind == ptx_ir::FunctionKind::Entry)
+        .map(|(_, function, _)| module.name(function.name))
+        .collect();
+    let selected = match &call.kernel {
+        Some(pattern) => pattern.select(kernels.iter().copied())?,
+        None => kernels.clone(),
     };
-    let name = match (&found[..], &call.kernel) {
+    let name = match (&selected[..], &call.kernel) {
         ([name], _) => *name,
-        ([], Some(wanted)) => bail!("there is no kernel `{wanted}`{}", choice(&names)),
+        ([], Some(pattern)) => bail!("there is no kernel `{pattern}`{}", choices(&kernels)),
         ([], None) => bail!("the module has no kernel"),
-        ([..], Some(wanted)) => bail!("`{wanted}` is more than one kernel{}", choice(&found)),
-        ([..], None) => bail!("choose a kernel with `--kernel`{}", choice(&names)),
+        ([..], Some(pattern)) => bail!("`{pattern}` is more than one kernel{}", choices(&selected)),
+        ([..], None) => bail!("choose a kernel with `--kernel`{}", choices(&kernels)),
     };
-    let id = module.function(name);
-    id.with_context(|| format!("there is no kernel `{}`", clean(name)))
+    module
+        .function(name)
+        .with_context(|| format!("there is no kernel `{}`", clean(name)))
 }
 
-/// The most names of kernels in a message.
-const MOST_NAMES: usize = 10;
+/// The largest number of kernels that a message lists.
+const MAX_NAMES: usize = 10;
 
-/// The names to choose from.
-fn choice(names: &[&str]) -> String {
-    let quoted = |name: &&str| format!("`{}`", clean(name));
-    let mut shown: Vec<String> = names.iter().take(MOST_NAMES).map(quoted).collect();
-    if names.len() > MOST_NAMES {
-        shown.push(format!("{} more", names.len() - MOST_NAMES));
+/// The part of a message that lists the kernels to choose from.
+fn choices(names: &[&str]) -> String {
+    let mut choices: Vec<String> = names
+        .iter()
+        .take(MAX_NAMES)
+        .map(|name| format!("`{}`", clean(name)))
+        .collect();
+    if names.len() > MAX_NAMES {
+        choices.push(format!("{} more", names.len() - MAX_NAMES));
     }
-    match shown.is_empty() {
-        true => "; the module has no kernel".to_owned(),
-        false => format!("; there are {}", shown.join(", ")),
+    if choices.is_empty() {
+        "; the module has no kernel".to_owned()
+    } else {
+        format!("; there are {}", choices.join(", "))
     }
 }
 
-/// A launch with its arguments, which have the types of the parameters.
+/// A launch with the bytes of its arguments, whose types are checked.
 fn launch(
     module: &Module,
     kernel: FuncId,
@@ -335,7 +372,7 @@ fn launch(
     memory: &Memory,
     limits: LaunchLimits,
 ) -> Result<Launch> {
-    let name = name_of(module, kernel);
+    let name = function_name(module, kernel);
     let mut launch = Launch::new(name);
     let shape = call.shape;
     launch.grid = shape.grid.0;
@@ -345,9 +382,13 @@ fn launch(
     launch.limits = limits;
     if let Some(function) = module.functions().get(kernel) {
         let arguments = parameters::bytes(module, function, &call.arguments, memory);
-        let place = call.place.iter().map(|place| format!("{place}: "));
-        let place = place.collect::<String>();
-        launch.arguments = arguments.with_context(|| format!("{place}kernel `{}`", clean(name)))?;
+        launch.arguments = arguments.with_context(|| {
+            let place = match &call.place {
+                Some(place) => format!("{place}: "),
+                None => String::new(),
+            };
+            format!("{place}kernel `{}`", clean(name))
+        })?;
     }
     Ok(launch)
 }

@@ -10,7 +10,7 @@ use ptx_isa::{ScalarType, TypeKind};
 
 use crate::replace::NewFile;
 
-/// What a file says of its elements.
+/// The type, the shape and the order of the elements of a file.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Layout {
     ty: DType,
@@ -40,12 +40,13 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Bytes of all elements.
+    /// The number of bytes of all elements.
     pub(super) fn bytes(&self) -> Result<u64, String> {
-        let each = self.ty.num_bytes().ok_or("its elements have no size")? as u64;
-        let mut all = self.shape.iter();
-        let all = all.try_fold(each, |all, n| all.checked_mul(*n));
-        all.ok_or_else(|| "the array is too large".to_owned())
+        let element = self.ty.num_bytes().ok_or("its elements have no size")? as u64;
+        self.shape
+            .iter()
+            .try_fold(element, |bytes, n| bytes.checked_mul(*n))
+            .ok_or_else(|| "the array is too large".to_owned())
     }
 
     /// `<f4`
@@ -59,19 +60,19 @@ impl Layout {
     }
 }
 
-/// The most bytes that are copied at a time.
+/// The largest number of bytes that are copied at a time.
 const CHUNK: usize = 1 << 20;
 
 /// A file that is read.
 pub(super) struct Reader {
     pub(super) layout: Layout,
-    /// The bytes of numbers whose highest byte comes first; 1 if the lowest one does.
-    number: usize,
+    /// The size of big-endian numbers in bytes; 1 for little-endian numbers.
+    swapped_bytes: usize,
     file: BufReader<fs::File>,
 }
 
 impl Reader {
-    /// Reads what a file says of its elements.
+    /// Opens a file and reads its header.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::new(fs::File::open(path)?);
         let header = header(&mut file)?;
@@ -86,92 +87,95 @@ impl Reader {
             ));
         }
         layout.bytes().map_err(invalid)?;
-        let (layout, number) = little_endian(layout).map_err(invalid)?;
+        let (layout, swapped_bytes) = little_endian(layout).map_err(invalid)?;
         Ok(Self {
             layout,
-            number,
+            swapped_bytes,
             file,
         })
     }
 
-    /// Gives the elements in the order of the file, each with its lowest byte first, in parts with their offsets.
+    /// Passes the elements in the order of the file to `write`, as little-endian numbers, in parts with their offsets.
     pub(super) fn copy(
         mut self,
-        mut to: impl FnMut(u64, &[u8]) -> anyhow::Result<()>,
+        mut write: impl FnMut(u64, &[u8]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let wanted = self.layout.bytes().map_err(invalid)?;
-        let size = CHUNK / self.number * self.number;
+        let total = self.layout.bytes().map_err(invalid)?;
+        let chunk_bytes = CHUNK / self.swapped_bytes * self.swapped_bytes;
         let mut chunk = Vec::new();
-        let mut done = 0;
-        while done < wanted {
+        let mut offset = 0;
+        while offset < total {
             chunk.clear();
-            let most = (size as u64).min(wanted - done);
-            self.file.by_ref().take(most).read_to_end(&mut chunk)?;
-            let found = chunk.len() as u64;
-            if found < most {
-                let found = done + found;
-                bail!(invalid(format!("the file has {found} of {wanted} bytes")));
+            let expected = (chunk_bytes as u64).min(total - offset);
+            self.file.by_ref().take(expected).read_to_end(&mut chunk)?;
+            let end = offset + chunk.len() as u64;
+            if end < offset + expected {
+                bail!(invalid(format!("the file has {end} of {total} bytes")));
             }
-            if self.number > 1 {
-                chunk
-                    .chunks_exact_mut(self.number)
-                    .for_each(<[u8]>::reverse);
+            if self.swapped_bytes > 1 {
+                for number in chunk.chunks_exact_mut(self.swapped_bytes) {
+                    number.reverse();
+                }
             }
-            to(done, &chunk)?;
-            done += found;
+            write(offset, &chunk)?;
+            offset = end;
         }
         Ok(())
     }
 }
 
-/// Reads the header of a file. The number of elements must be one of 64 bits, because the library multiplies the dimensions without a check.
+/// Reads the header of a file. The number of elements must fit 64 bits, because the library multiplies the dimensions without a check.
 fn header(file: &mut impl Read) -> io::Result<NpyHeader> {
     let mut text = Vec::new();
     file.by_ref().take(8).read_to_end(&mut text)?;
-    let size = match text.get(6) {
+    // The size of the length of the header depends on the version of the format.
+    let length_bytes = match text.get(6) {
         Some(1) => 2,
         _ => 4,
     };
     let start = text.len();
-    file.by_ref().take(size).read_to_end(&mut text)?;
-    let size = text[start..].iter().rev();
-    let size = size.fold(0, |all, &byte| all << 8 | u64::from(byte));
-    file.by_ref().take(size).read_to_end(&mut text)?;
-    let elements = shape_text(&text).split(|b| !b.is_ascii_digit());
-    let elements = elements.filter(|digits| !digits.is_empty());
-    let elements = elements.filter(|digits| digits.iter().any(|&d| d != b'0'));
-    let count = elements.map(|digits| str::from_utf8(digits).ok()?.parse::<u64>().ok());
-    let mut count = count.map(|n| n.unwrap_or(u64::MAX));
-    if count.try_fold(1, u64::checked_mul).is_none() {
+    file.by_ref().take(length_bytes).read_to_end(&mut text)?;
+    let length = text[start..]
+        .iter()
+        .rev()
+        .fold(0, |length, &byte| length << 8 | u64::from(byte));
+    file.by_ref().take(length).read_to_end(&mut text)?;
+    let element_count = shape_text(&text)
+        .split(|b| !b.is_ascii_digit())
+        .filter(|digits| digits.iter().any(|&digit| digit != b'0'))
+        .map(|digits| str::from_utf8(digits).ok()?.parse::<u64>().ok())
+        .try_fold(1u64, |count, dimension| count.checked_mul(dimension?));
+    if element_count.is_none() {
         return Err(invalid("the array is too large".to_owned()));
     }
     NpyHeader::from_reader(&mut text.as_slice())
 }
 
-/// What is in parentheses after the name of the shape.
+/// The text in parentheses after the name of the shape.
 fn shape_text(header: &[u8]) -> &[u8] {
-    let name = b"shape";
-    let at = header.windows(name.len()).position(|w| w == name);
-    let rest = at.map_or(&[][..], |at| &header[at..]);
-    rest.split(|&b| b == b')').next().unwrap_or_default()
+    let key = b"shape";
+    let start = header.windows(key.len()).position(|text| text == key);
+    let text = start.map_or(&[][..], |start| &header[start..]);
+    text.split(|&b| b == b')').next().unwrap_or_default()
 }
 
-fn invalid(why: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// The same with the lowest byte of each number first, and the bytes of a number that have to be reversed; 1 if none have to.
+/// The little-endian layout with the same elements, and the size of the numbers whose bytes have to be reversed, or 1.
 fn little_endian(layout: Layout) -> Result<(Layout, usize), String> {
     let DType::Plain(ty) = &layout.ty else {
-        return match layout.ty.descr().contains('>') {
-            true => Err("big-endian records are not supported".to_owned()),
-            false => Ok((layout, 1)),
+        return if layout.ty.descr().contains('>') {
+            Err("big-endian records are not supported".to_owned())
+        } else {
+            Ok((layout, 1))
         };
     };
     if ty.endianness() != Endianness::Big {
         return Ok((layout, 1));
     }
-    let each = match ty.type_char() {
+    let number_bytes = match ty.type_char() {
         // Characters of four bytes, and pairs of numbers.
         TypeChar::UnicodeStr => 4,
         TypeChar::Complex => ty.size_field() as usize / 2,
@@ -180,14 +184,14 @@ fn little_endian(layout: Layout) -> Result<(Layout, usize), String> {
     let text = ty.to_string().replacen('>', "<", 1);
     let ty: TypeStr = text.parse().map_err(|e| format!("{text}: {e}"))?;
     let ty = DType::Plain(ty);
-    Ok((Layout { ty, ..layout }, each.clamp(1, CHUNK)))
+    Ok((Layout { ty, ..layout }, number_bytes.clamp(1, CHUNK)))
 }
 
-/// Writes a file, whose bytes are given in parts of an offset and a number of bytes.
+/// Writes a file. `read` returns the bytes at an offset, given their number.
 pub(super) fn write(
     path: &Path,
     layout: &Layout,
-    mut from: impl FnMut(u64, usize) -> anyhow::Result<Vec<u8>>,
+    mut read: impl FnMut(u64, usize) -> anyhow::Result<Vec<u8>>,
 ) -> anyhow::Result<()> {
     let bytes = layout.bytes().map_err(anyhow::Error::msg)?;
     let mut file = BufWriter::new(NewFile::replace(path)?);
@@ -197,11 +201,11 @@ pub(super) fn write(
         .order(layout.order)
         .writer(&mut file)
         .write_header_only()?;
-    let mut done = 0;
-    while done < bytes {
-        let count = (bytes - done).min(CHUNK as u64);
-        file.write_all(&from(done, count as usize)?)?;
-        done += count;
+    let mut offset = 0;
+    while offset < bytes {
+        let count = (bytes - offset).min(CHUNK as u64);
+        file.write_all(&read(offset, count as usize)?)?;
+        offset += count;
     }
     file.into_inner()?.finish()?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Arguments as the bytes of the parameters of a kernel.
+//! The bytes of the parameters of a kernel, made from arguments.
 
 use anyhow::{Result, bail};
 use ptx_ir::{Function, Module, Param};
@@ -18,26 +18,26 @@ pub(super) fn bytes(
     memory: &Memory,
 ) -> Result<Vec<Vec<u8>>> {
     let params = function.interface.params.of(module.params());
-    let shown = Signature::new(module, function).params;
+    let described_params = Signature::new(module, function).params;
     if params.len() != arguments.len() {
         bail!(
             "{}, but the kernel has {}: {}",
             counted(arguments.len(), "argument"),
             counted(params.len(), "parameter"),
-            list(&shown)
+            list(&described_params)
         );
     }
-    let mut all = Vec::new();
-    for (at, (param, argument)) in params.iter().zip(arguments).enumerate() {
-        match one(module, param, argument, memory) {
-            Ok(bytes) => all.push(bytes),
-            Err(why) => {
-                let parameter = shown.get(at).map_or(String::new(), describe);
-                bail!("parameter {} {parameter}: {why}", at + 1);
+    let mut values = Vec::new();
+    for (index, (param, argument)) in params.iter().zip(arguments).enumerate() {
+        match parameter_bytes(module, param, argument, memory) {
+            Ok(bytes) => values.push(bytes),
+            Err(reason) => {
+                let parameter = described_params.get(index).map_or(String::new(), describe);
+                bail!("parameter {} {parameter}: {reason}", index + 1);
             }
         }
     }
-    Ok(all)
+    Ok(values)
 }
 
 /// `.param .u64 x, .param .f32 alpha`
@@ -55,15 +55,16 @@ fn describe(param: &Parameter) -> String {
 }
 
 /// The bytes of one parameter.
-fn one(
+fn parameter_bytes(
     module: &Module,
     param: &Param,
     passed: &Passed,
     memory: &Memory,
 ) -> Result<Vec<u8>, String> {
-    let layout = param.layout(module.pool());
-    let size = layout.and_then(|layout| layout.size);
-    let size = size.ok_or("its size is unknown")?;
+    let size = param
+        .layout(module.pool())
+        .and_then(|layout| layout.size)
+        .ok_or("its size is unknown")?;
     let ty = param.ty.known();
     if ty.is_some_and(|ty| ty.kind() == TypeKind::Opaque)
         || param.ptr.is_some_and(|p| p.opaque.is_some())
@@ -74,7 +75,7 @@ fn one(
         Passed::Buffer(buffer, offset) => {
             let (fits, declared) = match module.header().address_size {
                 Some(bits) => (size == u64::from(bits) / 8, ""),
-                // The size of addresses is 32 then, but old modules for 64 bits have none, too.
+                // Without the directive, the size of addresses is 32, but old modules for 64 bits have no directive, too.
                 None => (size == 4 || size == 8, " (no `.address_size`: 32)"),
             };
             if !fits {
@@ -92,28 +93,30 @@ fn one(
             "`bytes:` has {}, not {size}",
             counted(bytes.len(), "byte")
         )),
-        Passed::Values(of, bytes) if bytes.len() as u64 != size => Err(format!(
+        Passed::Values(argument_ty, bytes) if bytes.len() as u64 != size => Err(format!(
             "`{}:` has {}; {}",
-            scalars::name(*of),
+            scalars::name(*argument_ty),
             counted(bytes.len(), "byte"),
             expected(ty, size)
         )),
-        Passed::Values(of, _) if ty.is_some_and(|ty| differ(ty, *of)) => Err(format!(
-            "`{}:` is a value of a different kind; {}",
-            scalars::name(*of),
-            expected(ty, size)
-        )),
+        Passed::Values(argument_ty, _) if ty.is_some_and(|ty| differ(ty, *argument_ty)) => {
+            Err(format!(
+                "`{}:` is a value of a different kind; {}",
+                scalars::name(*argument_ty),
+                expected(ty, size)
+            ))
+        }
         Passed::Values(_, bytes) => Ok(bytes.clone()),
     }
 }
 
-/// Whether a value of one type makes no sense as one of the other: an integer as a number with a fraction, or the reverse.
-fn differ(ty: ScalarType, of: ScalarType) -> bool {
-    let whole = [ty, of].map(|ty| ty.element().unwrap_or(ty));
-    whole.iter().any(|ty| ty.is_integer()) && whole.iter().any(|ty| ty.is_float())
+/// Whether one of the types contains integers and the other one numbers with a fraction.
+fn differ(ty: ScalarType, argument_ty: ScalarType) -> bool {
+    let elements = [ty, argument_ty].map(|ty| ty.element().unwrap_or(ty));
+    elements.iter().any(|ty| ty.is_integer()) && elements.iter().any(|ty| ty.is_float())
 }
 
-/// How to write an argument for a parameter.
+/// The expected form of an argument for a parameter.
 fn expected(ty: Option<ScalarType>, size: u64) -> String {
     let Some(ty) = ty else {
         return format!("expected `bytes:` with {size} bytes");

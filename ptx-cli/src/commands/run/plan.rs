@@ -1,4 +1,4 @@
-//! What is run: launches of kernels, and the buffers that they share.
+//! The launches of a run, and the buffers that they share.
 
 use ptx_isa::ScalarType;
 use ptx_report::clean;
@@ -10,7 +10,7 @@ use super::shape::Sizes;
 /// Launches over buffers, in order.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// With their names, which are empty for those of one launch.
+    /// The buffers with their names, which are empty for a single launch.
     buffers: Vec<(String, Buffer)>,
     pub(super) calls: Vec<Call>,
 }
@@ -22,7 +22,7 @@ pub(super) struct Call {
     pub(super) kernel: Option<FunctionPattern>,
     pub(super) shape: Shape,
     pub(super) arguments: Vec<Passed>,
-    /// Where a script has it, such as `launches.toml:12`.
+    /// The position in a script, such as `launches.toml:12`.
     pub(super) place: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Shape {
     pub(super) shared: u32,
 }
 
-/// What is passed for a parameter.
+/// The value that is passed for a parameter.
 #[derive(Clone, Debug)]
 pub(super) enum Passed {
     Values(ScalarType, Vec<u8>),
@@ -55,7 +55,7 @@ impl Plan {
         self.buffers.iter().map(|(_, buffer)| buffer)
     }
 
-    /// What an argument passes; its buffer is added to the others.
+    /// The value that an argument passes. The buffer of an argument is added to the plan.
     pub(super) fn pass(&mut self, argument: Argument) -> Result<Passed, String> {
         Ok(match argument {
             Argument::Values(ty, bytes) => Passed::Values(ty, bytes),
@@ -65,10 +65,12 @@ impl Plan {
                 Passed::Buffer(self.buffers.len() - 1, 0)
             }
             Argument::Named(name, offset) => {
-                let mut names = self.buffers.iter();
-                let at = names.position(|(other, _)| *other == name && !name.is_empty());
-                match at {
-                    Some(at) => Passed::Buffer(at, offset),
+                let index = self
+                    .buffers
+                    .iter()
+                    .position(|(buffer_name, _)| *buffer_name == name && !name.is_empty());
+                match index {
+                    Some(index) => Passed::Buffer(index, offset),
                     None => return Err(format!("there is no buffer `{}`", clean(&name))),
                 }
             }

@@ -68,48 +68,53 @@ struct JsonMemory {
 }
 
 /// The profile of a launch, in JSON.
-pub(super) fn json(read: &ParsedSource, profile: &Profile) -> Vec<JsonCounts> {
-    let lines = SourceLines::new(&read.module);
-    let mut finder = Finder::new(&read.module, &lines);
-    let counts = profile.instructions.iter();
-    let counts = counts.map(|count| {
-        let span = count.span.unwrap_or_default();
-        let place = finder.place(span.start);
-        let text = String::from_utf8_lossy(span.of(&read.source.bytes));
-        JsonCounts {
-            function: place.function,
-            line: read.lines.position(span.start).line,
-            instruction: text.into_owned(),
-            source: place.source,
-            executions: count.executions,
-            lanes: count.lanes,
-            memory: memory(count),
-            matrix: count.matrix.as_ref().map(matrix),
-        }
-    });
-    counts.collect()
+pub(super) fn json(parsed: &ParsedSource, profile: &Profile) -> Vec<JsonCounts> {
+    let lines = SourceLines::new(&parsed.module);
+    let mut finder = Finder::new(&parsed.module, &lines);
+    profile
+        .instructions
+        .iter()
+        .map(|count| {
+            let span = count.span.unwrap_or_default();
+            let place = finder.place(span.start);
+            let text = String::from_utf8_lossy(span.of(&parsed.source.bytes));
+            JsonCounts {
+                function: place.function,
+                line: parsed.lines.position(span.start).line,
+                instruction: text.into_owned(),
+                source: place.source,
+                executions: count.executions,
+                lanes: count.lanes,
+                memory: memory(count),
+                matrix: count.matrix.as_ref().map(matrix),
+            }
+        })
+        .collect()
 }
 
 fn memory(count: &InstructionProfile) -> Vec<JsonMemory> {
-    let all = count.memory.iter().map(|memory| JsonMemory {
-        space: memory.space.text(),
-        bytes: memory.bytes,
-        requests: memory.requests,
-        sectors: memory.sectors,
-        passes: memory.passes,
-        bank_conflicts: memory.passes - memory.least_passes,
-    });
-    all.collect()
+    count
+        .memory
+        .iter()
+        .map(|memory| JsonMemory {
+            space: memory.space.text(),
+            bytes: memory.bytes,
+            requests: memory.requests,
+            sectors: memory.sectors,
+            passes: memory.passes,
+            bank_conflicts: memory.passes - memory.least_passes,
+        })
+        .collect()
 }
 
-fn matrix(of: &MatrixProfile) -> JsonMatrix {
-    let [rows, columns, depth] = of.shape;
+fn matrix(profile: &MatrixProfile) -> JsonMatrix {
+    let [rows, columns, depth] = profile.shape;
     JsonMatrix {
         shape: format!("m{rows}n{columns}k{depth}"),
-        factors: of.factors.map(scalars::name),
-        sparse: of.sparse,
-        products: of.products,
-        multiply_adds: of.multiply_adds,
+        factors: profile.factors.map(scalars::name),
+        sparse: profile.sparse,
+        products: profile.products,
+        multiply_adds: profile.multiply_adds,
     }
 }
 
@@ -140,11 +145,11 @@ impl Sums {
         }
     }
 
-    /// As many cells of a row; empty where there is nothing to count.
+    /// The first cells of a row. A cell is empty if there is nothing to count.
     fn cells(&self, columns: usize) -> Vec<String> {
-        let ratio = |sum: u64, of: u64| match of {
+        let ratio = |sum: u64, count: u64| match count {
             0 => String::new(),
-            _ => format!("{:.1}", sum as f64 / of as f64),
+            _ => format!("{:.1}", sum as f64 / count as f64),
         };
         let number = |n: u64| if n == 0 { String::new() } else { n.to_string() };
         let mut cells = vec![
@@ -169,74 +174,78 @@ const COLUMNS: [&str; 6] = [
     "Multiply-adds",
 ];
 
-/// How many columns there are: the last one only if matrices were multiplied.
-fn columns(counts: &[JsonCounts]) -> usize {
-    let multiplies = counts.iter().any(|count| count.matrix.is_some());
-    COLUMNS.len() - usize::from(!multiplies)
+/// The number of columns. The last one is present only if matrices were multiplied.
+fn column_count(counts: &[JsonCounts]) -> usize {
+    let has_products = counts.iter().any(|count| count.matrix.is_some());
+    COLUMNS.len() - usize::from(!has_products)
 }
 
 /// Writes the profile of a launch.
 pub(super) fn write(
     out: &mut Out,
-    read: &ParsedSource,
+    parsed: &ParsedSource,
     kernel: &str,
     counts: &[JsonCounts],
     style: Style,
 ) -> Result<()> {
-    let mut all = Sums::default();
-    counts.iter().for_each(|count| all.add(count));
+    let mut total = Sums::default();
+    for count in counts {
+        total.add(count);
+    }
     let mut rows = Vec::new();
     match style {
         Style::Table => {
             for count in counts {
-                let place = format!("{}:{}", read.source.name, count.line);
-                rows.push((one(count), vec![place, count.instruction.clone()]));
+                let line = format!("{}:{}", parsed.source.name, count.line);
+                rows.push((sums(count), vec![line, count.instruction.clone()]));
             }
         }
         Style::Source => {
             let mut lines: BTreeMap<String, Sums> = BTreeMap::new();
             for count in counts {
-                let line = count.source.first();
-                let line = line.map_or("no source line".to_owned(), JsonFrame::short);
+                let line = match count.source.first() {
+                    Some(frame) => frame.short(),
+                    None => "no source line".to_owned(),
+                };
                 lines.entry(line).or_default().add(count);
             }
             rows.extend(lines.into_iter().map(|(line, sums)| (sums, vec![line])));
         }
-        Style::Listing => return listing(out, read, counts),
+        Style::Listing => return listing(out, parsed, counts),
     }
     writeln!(
         out,
         "Kernel {}: {} warp instructions",
         ptx_report::demangle::display_name(kernel),
-        all.executions
+        total.executions
     )?;
     rows.sort_by_key(|(sums, _)| std::cmp::Reverse(sums.executions));
     let mut table = output::table();
-    let last: &[&str] = match style {
+    let text_columns: &[&str] = match style {
         Style::Table => &["Line", "Instruction"],
         _ => &["Source line"],
     };
-    let columns = columns(counts);
-    table.set_header(COLUMNS[..columns].iter().chain(last));
-    for (sums, place) in rows {
-        table.add_row(sums.cells(columns).into_iter().chain(place));
+    let columns = column_count(counts);
+    table.set_header(COLUMNS[..columns].iter().chain(text_columns));
+    for (sums, texts) in rows {
+        table.add_row(sums.cells(columns).into_iter().chain(texts));
     }
     let numbers: Vec<usize> = (0..columns).collect();
     output::align_right(&mut table, &numbers);
     output::write_table(out, &table)?;
-    tensor_work(out, counts)
+    write_products(out, counts)
 }
 
 /// Writes the products of matrices, by their shapes and types, if there are any.
-fn tensor_work(out: &mut Out, counts: &[JsonCounts]) -> Result<()> {
+fn write_products(out: &mut Out, counts: &[JsonCounts]) -> Result<()> {
     let mut kinds: BTreeMap<[String; 2], [u64; 2]> = BTreeMap::new();
-    for of in counts.iter().filter_map(|count| count.matrix.as_ref()) {
-        let [a, b] = of.factors;
-        let sparse = if of.sparse { ", sparse" } else { "" };
-        let kind = [of.shape.clone(), format!("{a}, {b}{sparse}")];
+    for matrix in counts.iter().filter_map(|count| count.matrix.as_ref()) {
+        let [a, b] = matrix.factors;
+        let sparse = if matrix.sparse { ", sparse" } else { "" };
+        let kind = [matrix.shape.clone(), format!("{a}, {b}{sparse}")];
         let [products, multiply_adds] = kinds.entry(kind).or_default();
-        *products += of.products;
-        *multiply_adds += of.multiply_adds;
+        *products += matrix.products;
+        *multiply_adds += matrix.multiply_adds;
     }
     if kinds.is_empty() {
         return Ok(());
@@ -250,33 +259,35 @@ fn tensor_work(out: &mut Out, counts: &[JsonCounts]) -> Result<()> {
     Ok(output::write_table(out, &table)?)
 }
 
-fn one(count: &JsonCounts) -> Sums {
+/// The sums of a single instruction.
+fn sums(count: &JsonCounts) -> Sums {
     let mut sums = Sums::default();
     sums.add(count);
     sums
 }
 
-/// Writes the text of the file with what was executed before each line.
-fn listing(out: &mut Out, read: &ParsedSource, counts: &[JsonCounts]) -> Result<()> {
+/// Writes the text of the file with the counts before each line.
+fn listing(out: &mut Out, parsed: &ParsedSource, counts: &[JsonCounts]) -> Result<()> {
     let mut lines: BTreeMap<u32, Sums> = BTreeMap::new();
     for count in counts {
         lines.entry(count.line).or_default().add(count);
     }
-    let mut row = |cells: &[String], text: &str| {
-        let cells = cells.iter().zip(COLUMNS.map(|name| name.len().max(9)));
+    let mut write_row = |cells: &[String], text: &str| {
         let cells: Vec<String> = cells
+            .iter()
+            .zip(COLUMNS.map(|name| name.len().max(9)))
             .map(|(cell, width)| format!("{cell:>width$}"))
             .collect();
         let line = format!("{} | {text}", cells.join(" "));
         writeln!(out, "{}", line.trim_end())
     };
-    let columns = columns(counts);
-    row(&COLUMNS.map(str::to_owned)[..columns], "")?;
-    let nothing = vec![String::new(); columns];
-    for (number, text) in (1..).zip(String::from_utf8_lossy(&read.source.bytes).lines()) {
+    let columns = column_count(counts);
+    write_row(&COLUMNS.map(str::to_owned)[..columns], "")?;
+    let empty_cells = vec![String::new(); columns];
+    for (number, text) in (1..).zip(String::from_utf8_lossy(&parsed.source.bytes).lines()) {
         match lines.get(&number) {
-            Some(sums) => row(&sums.cells(columns), text)?,
-            None => row(&nothing, text)?,
+            Some(sums) => write_row(&sums.cells(columns), text)?,
+            None => write_row(&empty_cells, text)?,
         }
     }
     Ok(())

@@ -12,10 +12,10 @@ use rayon::prelude::*;
 
 use crate::output;
 
-/// When a launch is long enough to show how far it is.
-const FIRST: Duration = Duration::from_secs(1);
+/// The time after which the progress of a launch is shown.
+const FIRST_UPDATE: Duration = Duration::from_secs(1);
 /// The time between two updates.
-const NEXT: Duration = Duration::from_millis(200);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The threads of the program, whose number `--jobs` sets.
 #[derive(Debug)]
@@ -27,34 +27,34 @@ impl Executor for Threads {
     }
 }
 
-/// Watches launches.
+/// Runs launches, shows their progress, and cancels them on Ctrl-C.
 pub(super) struct Watch {
     progress: Arc<Progress>,
     /// Whether the progress is shown.
-    shown: bool,
+    is_shown: bool,
 }
 
 impl Watch {
-    /// From now on, Ctrl-C cancels the launch; a second time it ends the program.
+    /// Installs the handler for Ctrl-C, which cancels the launch; a second time it ends the program.
     pub(super) fn new() -> Self {
         let progress = Arc::new(Progress::default());
-        let cancelled = Arc::clone(&progress);
-        let twice = AtomicBool::new(false);
+        let handler_progress = Arc::clone(&progress);
+        let was_pressed = AtomicBool::new(false);
         let interrupt = move || {
-            if twice.swap(true, Ordering::Relaxed) {
+            if was_pressed.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
-            cancelled.cancel();
+            handler_progress.cancel();
         };
         // Without a handler, Ctrl-C ends the program.
         let _ = ctrlc::set_handler(interrupt);
         Self {
             progress,
-            shown: stderr().is_terminal() && !output::is_quiet(),
+            is_shown: stderr().is_terminal() && !output::is_quiet(),
         }
     }
 
-    /// Runs a launch, which an observer may see.
+    /// Runs a launch. `observer` is called for its steps.
     pub(super) fn run(
         &self,
         machine: &mut Machine<'_>,
@@ -63,7 +63,7 @@ impl Watch {
     ) -> Result<Outcome, RunError> {
         let mut options = RunOptions::new().on(&Threads).watched_by(&self.progress);
         options.observer = observer;
-        if !self.shown {
+        if !self.is_shown {
             return machine.launch_with(launch, options);
         }
         let (end, ended) = mpsc::channel::<()>();
@@ -76,21 +76,23 @@ impl Watch {
         })
     }
 
-    /// Shows the progress until the sender of a channel is dropped.
+    /// Shows the progress of a launch until the sender of a channel is dropped.
     fn show(&self, blocks: u64, ended: &mpsc::Receiver<()>) {
         let is_running = |time| ended.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout);
-        if !is_running(FIRST) {
+        if !is_running(FIRST_UPDATE) {
             return;
         }
-        let bar = ProgressBar::with_draw_target(Some(blocks), ProgressDrawTarget::stderr());
+        let mut bar = ProgressBar::with_draw_target(Some(blocks), ProgressDrawTarget::stderr());
         let style =
             ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} CTAs, {msg} {elapsed}");
-        let bar = style.map_or(bar.clone(), |style| bar.with_style(style));
+        if let Ok(style) = style {
+            bar = bar.with_style(style);
+        }
         loop {
             bar.set_position(self.progress.blocks());
             let steps = HumanCount(self.progress.steps());
             bar.set_message(format!("{steps} steps of warps,"));
-            if !is_running(NEXT) {
+            if !is_running(UPDATE_INTERVAL) {
                 break;
             }
         }

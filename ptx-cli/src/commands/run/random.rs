@@ -12,7 +12,7 @@ use super::npy::Layout;
 pub(super) struct Random {
     pub(super) layout: Layout,
     ty: ScalarType,
-    /// By default the number of the buffer.
+    /// The seed; by default the number of the buffer.
     seed: Option<u64>,
 }
 
@@ -33,48 +33,49 @@ impl Random {
         Ok(Self { layout, ty, seed })
     }
 
-    /// Gives the bytes in parts, each with its offset.
+    /// Passes the bytes to `write`, in parts with their offsets.
     pub(super) fn copy<E>(
         &self,
         buffer: usize,
-        mut part: impl FnMut(u64, &[u8]) -> Result<(), E>,
+        mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let each = usize::from(self.ty.bits() / 8).max(1);
+        let element_bytes = usize::from(self.ty.bits() / 8).max(1);
         let total = self.layout.bytes().unwrap_or(0);
         let seed = self.seed.unwrap_or(buffer as u64);
-        let mut bytes = Vec::with_capacity(CHUNK + each);
-        let (mut start, mut n) = (0, 0);
+        let mut bytes = Vec::with_capacity(CHUNK + element_bytes);
+        let (mut start, mut index) = (0, 0);
         while start < total {
             bytes.clear();
             while bytes.len() < CHUNK && start + (bytes.len() as u64) < total {
-                let element = self.element(seed, n).to_le_bytes();
-                bytes.extend_from_slice(element.get(..each).unwrap_or(&element));
-                n += 1;
+                let element = self.element(seed, index).to_le_bytes();
+                bytes.extend_from_slice(element.get(..element_bytes).unwrap_or(&element));
+                index += 1;
             }
-            part(start, &bytes)?;
+            write(start, &bytes)?;
             start += bytes.len() as u64;
         }
         Ok(())
     }
 
-    /// The bits of an element; of a packed type, of all its values.
-    fn element(&self, seed: u64, n: u64) -> u128 {
-        let lanes = u64::from(self.ty.lanes().max(1));
-        let one = self.ty.element().unwrap_or(self.ty);
-        let width = u32::from(self.ty.bits()) / lanes as u32;
-        (0..lanes).fold(0, |all, lane| {
-            let bits = value(one, seed, n.wrapping_mul(lanes).wrapping_add(lane));
-            all | (bits & (u128::MAX >> (128 - width.clamp(1, 128)))) << (lane as u32 * width)
+    /// The bits of an element of the array. A packed type has several random values.
+    fn element(&self, seed: u64, index: u64) -> u128 {
+        let count = u64::from(self.ty.lanes().max(1));
+        let ty = self.ty.element().unwrap_or(self.ty);
+        let width = u32::from(self.ty.bits()) / count as u32;
+        let mask = u128::MAX >> (128 - width.clamp(1, 128));
+        (0..count).fold(0, |bits, part| {
+            let value = value(ty, seed, index.wrapping_mul(count).wrapping_add(part));
+            bits | (value & mask) << (part as u32 * width)
         })
     }
 }
 
-/// Bytes that are made at a time.
+/// The number of bytes that are generated at a time.
 const CHUNK: usize = 1 << 20;
 
 /// A value of a type: any integer, or a number from -1 to 1.
-fn value(ty: ScalarType, seed: u64, n: u64) -> u128 {
-    let (low, high) = (mixed(seed, 2 * n), mixed(seed, 2 * n + 1));
+fn value(ty: ScalarType, seed: u64, index: u64) -> u128 {
+    let (low, high) = (split_mix(seed, 2 * index), split_mix(seed, 2 * index + 1));
     if matches!(ty.kind(), TypeKind::Float | TypeKind::Fixed) {
         // 53 bits are the precision of the numbers.
         let number = (low >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
@@ -84,11 +85,11 @@ fn value(ty: ScalarType, seed: u64, n: u64) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// The SplitMix64 generator: output `n` of a seed.
-fn mixed(seed: u64, n: u64) -> u64 {
+/// Output `index` of the SplitMix64 generator with a seed.
+fn split_mix(seed: u64, index: u64) -> u64 {
     let step = 0x9e37_79b9_7f4a_7c15u64;
     let start = seed.wrapping_mul(0xd134_2543_de82_ef95);
-    let mut z = start.wrapping_add(n.wrapping_add(1).wrapping_mul(step));
+    let mut z = start.wrapping_add(index.wrapping_add(1).wrapping_mul(step));
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31

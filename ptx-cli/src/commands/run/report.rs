@@ -6,7 +6,7 @@ use anyhow::Result;
 use ptx_ir::{Diagnostic, Severity};
 use serde::Serialize;
 
-use super::memory::Written;
+use super::memory::WrittenFile;
 use super::profile::JsonCounts;
 use super::trace::Traced;
 use crate::commands::check::diagnose::details;
@@ -77,72 +77,117 @@ pub(super) struct Launched<'m> {
     pub(super) trace: Option<Traced>,
 }
 
+/// The results of a run.
+#[derive(Default)]
+pub(super) struct RunResults<'r> {
+    pub(super) launches: Vec<Launched<'r>>,
+    /// Whether all launches completed.
+    pub(super) is_complete: bool,
+    pub(super) written: Vec<WrittenFile<'r>>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
 /// Writes a run as one JSON object.
-pub(super) fn json(
+pub(super) fn write_json(
     out: &mut Out,
-    read: &ParsedSource,
-    (launches, done): (&[Launched<'_>], bool),
-    written: &[Written<'_>],
-    diagnostics: &[Diagnostic],
+    parsed: &ParsedSource,
+    results: &RunResults<'_>,
 ) -> Result<()> {
-    let report = read.report();
-    let places = details(&read.module, diagnostics);
-    let findings = diagnostics.iter().enumerate();
-    let findings = findings.map(|(at, diagnostic)| {
-        let place = places.get(at).map_or(&NOWHERE, |detail| &detail.place);
-        report.finding(diagnostic, place)
-    });
-    let launched = launches.iter().map(|launch| JsonLaunch {
-        kernel: launch.kernel,
-        demangled: demangle(launch.kernel),
-        steps: launch.steps,
-        output: String::from_utf8_lossy(&launch.output),
-        trace: launch.trace.map(|trace| JsonTrace {
-            lines: trace.lines,
-            complete: trace.complete,
-        }),
-        profile: launch.profile.as_deref(),
-    });
-    let buffers = written.iter().map(|written| JsonBuffer {
-        file: clean(&written.path.to_string_lossy()).into_owned(),
-        ty: written.layout.type_text(),
-        shape: written.layout.shape(),
-    });
+    let report = parsed.report();
+    let details = details(&parsed.module, &results.diagnostics);
     Ok(out.json(&JsonRun {
         schema: SCHEMA,
-        file: &read.source.name,
-        done,
-        launches: launched.collect(),
-        buffers: buffers.collect(),
-        diagnostics: findings.collect(),
+        file: &parsed.source.name,
+        done: results.is_complete,
+        launches: results
+            .launches
+            .iter()
+            .map(|launch| JsonLaunch {
+                kernel: launch.kernel,
+                demangled: demangle(launch.kernel),
+                steps: launch.steps,
+                output: String::from_utf8_lossy(&launch.output),
+                trace: launch.trace.map(|trace| JsonTrace {
+                    lines: trace.lines,
+                    complete: trace.complete,
+                }),
+                profile: launch.profile.as_deref(),
+            })
+            .collect(),
+        buffers: results
+            .written
+            .iter()
+            .map(|file| JsonBuffer {
+                file: clean(&file.path.to_string_lossy()).into_owned(),
+                ty: file.layout.type_text(),
+                shape: file.layout.shape(),
+            })
+            .collect(),
+        diagnostics: results
+            .diagnostics
+            .iter()
+            .enumerate()
+            .map(|(index, diagnostic)| {
+                let place = details.get(index).map_or(&NOWHERE, |detail| &detail.place);
+                report.finding(diagnostic, place)
+            })
+            .collect(),
     })?)
 }
 
 /// Writes diagnostics to standard error: one line for each, or with the lines of the source.
-pub(super) fn note(read: &ParsedSource, diagnostics: &[Diagnostic], short: bool) {
-    let renderer = match output::is_colored() {
-        true => Renderer::styled(),
-        false => Renderer::plain(),
+pub(super) fn note(parsed: &ParsedSource, diagnostics: &[Diagnostic], is_short: bool) {
+    let renderer = if output::is_colored() {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
     };
-    let report = read.report();
-    let places = details(&read.module, diagnostics);
-    for (diagnostic, detail) in diagnostics.iter().zip(&places) {
-        if short {
+    let report = parsed.report();
+    let details = details(&parsed.module, diagnostics);
+    for (diagnostic, detail) in diagnostics.iter().zip(&details) {
+        if is_short {
             output::note(report.short(diagnostic));
             continue;
         }
         let lines = source_frames::text(&detail.place.source);
-        let from = (!lines.is_empty()).then(|| format!("from {lines}"));
+        let note = (!lines.is_empty()).then(|| format!("from {lines}"));
         let source = report.named_source();
-        let text = renderer.render_with(&source, &demangled(diagnostic), from.as_deref());
+        let text = renderer.render_with(&source, &demangled(diagnostic), note.as_deref());
         output::note(text.trim_end());
     }
 }
 
 /// The errors of a module that is not run.
-pub(super) fn errors(read: &ParsedSource, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    found.extend(ptx_verify::verify(&read.module, &Default::default()));
-    found.retain(|d| d.severity == Severity::Error);
-    found.sort_by_key(|d| d.span.start);
-    found
+pub(super) fn errors(parsed: &ParsedSource, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    diagnostics.extend(ptx_verify::verify(&parsed.module, &Default::default()));
+    diagnostics.retain(|d| d.severity == Severity::Error);
+    diagnostics.sort_by_key(|d| d.span.start);
+    diagnostics
+}
+
+/// The output of `printf`. On a terminal, control characters other than line ends and tabs are escaped.
+pub(super) fn printed(output: &[u8], is_terminal: bool) -> Cow<'_, [u8]> {
+    if !is_terminal {
+        return Cow::Borrowed(output);
+    }
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| line.split('\t').map(clean).collect::<Vec<_>>().join("\t"))
+        .collect();
+    Cow::Owned(lines.join("\n").into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_control_characters() {
+        let output = b"a\tb\n\x1b]0;title\x07c\xff\n";
+        assert_eq!(&*printed(output, false), output);
+        let shown = printed(output, true);
+        let expected = "a\tb\n\\u{1b}]0;title\\u{7}c\u{fffd}\n";
+        assert_eq!(String::from_utf8_lossy(&shown), expected);
+    }
 }

@@ -1,4 +1,4 @@
-//! Tries orders of CTAs and warps, to find one with an error, or with other results.
+//! Runs in several orders of CTAs and warps, to find an order with an error, or with other results.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -12,14 +12,22 @@ use super::{Run, kernel, launch};
 use crate::output::{self, Out, Status};
 
 /// A machine with the buffers of a run, and its launches.
-pub(super) type Prepared<'m> = (Machine<'m>, Memory, Vec<(FuncId, Launch)>);
+pub(super) struct Prepared<'m> {
+    pub(super) machine: Machine<'m>,
+    pub(super) memory: Memory,
+    /// The launches with their kernels.
+    pub(super) launches: Vec<(FuncId, Launch)>,
+}
 
 impl<'a> Run<'a> {
-    /// All launches of a run in an order, of which each is checked.
+    /// Prepares all launches of a run in an order, and checks their arguments.
     pub(super) fn prepare(&self, plan: &Plan, schedule: Option<Schedule>) -> Result<Prepared<'a>> {
-        let module = &self.read.module;
-        let kernels = plan.calls.iter().map(|call| kernel(module, call));
-        let kernels = kernels.collect::<Result<Vec<FuncId>>>()?;
+        let module = &self.parsed.module;
+        let kernels = plan
+            .calls
+            .iter()
+            .map(|call| kernel(module, call))
+            .collect::<Result<Vec<FuncId>>>()?;
         let mut machine = Machine::new(module);
         let limits = self.args.limits.limits();
         machine.limit_memory(limits.memory_bytes);
@@ -33,84 +41,98 @@ impl<'a> Run<'a> {
             launch.model = self.args.model;
             launches.push((kernel, launch));
         }
-        Ok((machine, memory, launches))
+        Ok(Prepared {
+            machine,
+            memory,
+            launches,
+        })
     }
 
-    /// Runs the launches in the first of several orders that gives an error or a finding, or in the usual order if none does.
-    pub(super) fn schedules(&self, count: usize, plan: &Plan, out: &mut Out) -> Result<Status> {
+    /// Runs the launches in the first of several orders that has an error or a finding, or in the usual order if none has.
+    pub(super) fn try_schedules(&self, count: usize, plan: &Plan, out: &mut Out) -> Result<Status> {
         let threads = plan.calls.iter().map(|call| product(call.shape.block.0));
         let blocks = plan.calls.iter().map(|call| product(call.shape.grid.0));
         let threads = u32::try_from(threads.max().unwrap_or(1)).unwrap_or(u32::MAX);
-        let all = Schedule::several(threads, blocks.max().unwrap_or(1));
+        let schedules = Schedule::several(threads, blocks.max().unwrap_or(1));
         let mut tried = 0;
-        let mut usual = None;
-        let mut other = None;
-        for schedule in [None].into_iter().chain(all.map(Some)).take(count) {
+        let mut usual_digest = None;
+        // The first order with other results.
+        let mut different = None;
+        for schedule in [None].into_iter().chain(schedules.map(Some)).take(count) {
             tried += 1;
-            let Some(results) = self.results(plan, schedule)? else {
+            let Some(digest) = self.digest(plan, schedule)? else {
                 if let Some(schedule) = schedule {
                     output::note(format_args!(
                         "ptxkit: order {tried} of {count}; to run only this one, use `--schedule {schedule}`"
                     ));
                 }
-                return self.all(plan, schedule, out);
+                return self.run_all(plan, schedule, out);
             };
-            if *usual.get_or_insert(results) != results && other.is_none() {
-                other = schedule;
+            if *usual_digest.get_or_insert(digest) != digest && different.is_none() {
+                different = schedule;
             }
         }
         output::note(format_args!(
             "ptxkit: no error in {tried} orders of CTAs and warps"
         ));
-        if let Some(schedule) = other {
-            self.compare(plan, schedule)?;
+        if let Some(schedule) = different {
+            self.report_difference(plan, schedule)?;
         }
-        self.all(plan, None, out)
+        self.run_all(plan, None, out)
     }
 
-    /// Says where the results of an order differ from those of the usual order.
-    fn compare(&self, plan: &Plan, schedule: Schedule) -> Result<()> {
-        let (mut machine, memory, launches) = self.prepare(plan, None)?;
-        let (mut other, other_memory, other_launches) = self.prepare(plan, Some(schedule))?;
-        for ((_, launch), (_, other_launch)) in launches.iter().zip(&other_launches) {
-            let _ = self.watch.run(&mut machine, launch, None);
-            let _ = self.watch.run(&mut other, other_launch, None);
+    /// Reports where the results of an order differ from those of the usual order.
+    fn report_difference(&self, plan: &Plan, schedule: Schedule) -> Result<()> {
+        let mut usual = self.prepare(plan, None)?;
+        let mut other = self.prepare(plan, Some(schedule))?;
+        for ((_, launch), (_, other_launch)) in usual.launches.iter().zip(&other.launches) {
+            let _ = self.watch.run(&mut usual.machine, launch, None);
+            let _ = self.watch.run(&mut other.machine, other_launch, None);
         }
-        let parts = memory.parts(&machine).zip(other_memory.parts(&other));
-        let mut differences = parts.filter_map(|((buffer, start, a), (_, _, b))| {
-            let at = a.iter().zip(&b).position(|(a, b)| a != b)?;
-            Some((buffer, start + at as u64))
-        });
-        if let Some((buffer, at)) = differences.next() {
-            output::note(format_args!(
-                "ptxkit: the results depend on the order: with `--schedule {schedule}`, buffer {buffer} differs from offset {at} on"
-            ));
+        let usual_parts = usual.memory.parts(&usual.machine);
+        let other_parts = other.memory.parts(&other.machine);
+        for (part, other_part) in usual_parts.zip(other_parts) {
+            let mut bytes = part.bytes.iter().zip(&other_part.bytes);
+            if let Some(index) = bytes.position(|(a, b)| a != b) {
+                output::note(format_args!(
+                    "ptxkit: the results depend on the order: with `--schedule {schedule}`, buffer {} differs from offset {} on",
+                    part.buffer,
+                    part.offset + index as u64
+                ));
+                break;
+            }
         }
         Ok(())
     }
 
-    /// A digest of the buffers after all launches in an order; `None` if these end with an error or a finding, or are interrupted.
-    fn results(&self, plan: &Plan, schedule: Option<Schedule>) -> Result<Option<u64>> {
-        let (mut machine, memory, launches) = self.prepare(plan, schedule)?;
+    /// A digest of the buffers after all launches in an order; `None` if a launch ends with an error or a finding, or is interrupted.
+    fn digest(&self, plan: &Plan, schedule: Option<Schedule>) -> Result<Option<u64>> {
+        let Prepared {
+            mut machine,
+            memory,
+            launches,
+        } = self.prepare(plan, schedule)?;
         for (_, launch) in &launches {
-            let ended = self.watch.run(&mut machine, launch, None);
-            let fails = match &ended {
+            let result = self.watch.run(&mut machine, launch, None);
+            let has_failed = match &result {
                 Ok(_) => false,
-                // What a launch cannot begin with is shown as that of the usual order.
+                // An error before the first step does not depend on the order.
                 Err(error) => error.reason != StopReason::NoKernel,
             };
-            if fails || !machine.reports().is_empty() {
+            if has_failed || !machine.reports().is_empty() {
                 return Ok(None);
             }
         }
         let mut digest = DefaultHasher::new();
-        memory
-            .parts(&machine)
-            .for_each(|(.., part)| part.hash(&mut digest));
+        for part in memory.parts(&machine) {
+            part.bytes.hash(&mut digest);
+        }
         Ok(Some(digest.finish()))
     }
 }
 
 fn product(sizes: [u32; 3]) -> u64 {
-    sizes.iter().fold(1, |all, &n| all.saturating_mul(n.into()))
+    sizes
+        .iter()
+        .fold(1, |product, &n| product.saturating_mul(n.into()))
 }

@@ -23,8 +23,11 @@ pub(super) fn read(path: &Path) -> Result<Plan> {
     let section = |name: &str| entries.iter().find(|entry| entry.key == name);
     if let Some(buffers) = section("buffers") {
         for entry in buffers.value.table()? {
-            let buffer = entry.value.text()?.parse::<Buffer>();
-            let buffer = buffer.map_err(|why| entry.value.error(&why))?;
+            let buffer = entry
+                .value
+                .text()?
+                .parse::<Buffer>()
+                .map_err(|message| entry.value.error(&message))?;
             plan.add_buffer(&entry.key, buffer.in_folder(folder));
         }
     }
@@ -41,19 +44,19 @@ pub(super) fn read(path: &Path) -> Result<Plan> {
 
 /// A launch of a script.
 fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
-    let one = Sizes([1; 3]);
+    let single = Sizes([1; 3]);
     let mut call = Call {
         kernel: None,
         shape: Shape {
-            grid: one,
-            block: one,
-            cluster: one,
+            grid: single,
+            block: single,
+            cluster: single,
             shared: 0,
         },
         arguments: Vec::new(),
         place: Some(launch.place()),
     };
-    for Entry { key, value, .. } in known(launch)? {
+    for Entry { key, value, .. } in entries(launch)? {
         match &*key {
             "kernel" => call.kernel = Some(FunctionPattern::new(value.text()?)),
             "grid" => call.shape.grid = sizes(value)?,
@@ -62,10 +65,12 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
             "shared" => call.shape.shared = bytes(value)?,
             _ => {
                 for argument in value.list() {
-                    let read = argument.text()?.parse::<Argument>();
-                    let passed = read.and_then(|read| plan.pass(read.in_folder(folder)));
-                    call.arguments
-                        .push(passed.map_err(|why| argument.error(&why))?);
+                    let passed = argument
+                        .text()?
+                        .parse::<Argument>()
+                        .and_then(|parsed| plan.pass(parsed.in_folder(folder)))
+                        .map_err(|message| argument.error(&message))?;
+                    call.arguments.push(passed);
                 }
             }
         }
@@ -73,8 +78,8 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
     Ok(call)
 }
 
-/// The entries of a launch, all of which have a meaning.
-fn known(launch: Value<'_>) -> Result<Vec<Entry<'_>>> {
+/// The entries of a launch. Unknown keys are errors.
+fn entries(launch: Value<'_>) -> Result<Vec<Entry<'_>>> {
     let entries = launch.table()?;
     let keys = ["kernel", "grid", "block", "cluster", "shared", "args"];
     for entry in &entries {
@@ -85,14 +90,19 @@ fn known(launch: Value<'_>) -> Result<Vec<Entry<'_>>> {
 
 /// `16`, `[16, 8]` or `"16,8"`
 fn sizes(value: Value<'_>) -> Result<Sizes> {
-    let all = value.list().into_iter().map(Value::amount);
-    let all = all.collect::<Result<Vec<String>>>()?;
-    let sizes = all.join(",").parse::<Sizes>();
-    sizes.map_err(|why| value.error(&why))
+    let texts = value
+        .list()
+        .into_iter()
+        .map(Value::amount)
+        .collect::<Result<Vec<String>>>()?;
+    texts
+        .join(",")
+        .parse()
+        .map_err(|message: String| value.error(&message))
 }
 
 /// `4096` or `"4K"`
 fn bytes(value: Value<'_>) -> Result<u32> {
-    let bytes = size(&value.amount()?).map_err(|why| value.error(&why))?;
+    let bytes = size(&value.amount()?).map_err(|message| value.error(&message))?;
     u32::try_from(bytes).map_err(|_| value.error("not enough shared memory"))
 }

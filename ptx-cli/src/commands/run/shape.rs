@@ -1,4 +1,4 @@
-//! The dimensions of a launch, and what it may use.
+//! The dimensions of a launch, and its limits.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -16,15 +16,19 @@ impl FromStr for Sizes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
+        let error = || {
             let text = clean(text);
             format!("expected one to three sizes such as `16` or `16,8,1`, found `{text}`")
         };
         let mut sizes = [1; 3];
-        for (at, size) in text.split(',').enumerate() {
-            let to = sizes.get_mut(at).ok_or_else(wrong)?;
-            let number = size.trim().parse().ok();
-            *to = number.filter(|n| *n > 0).ok_or_else(wrong)?;
+        for (dimension, size) in text.split(',').enumerate() {
+            let slot = sizes.get_mut(dimension).ok_or_else(error)?;
+            *slot = size
+                .trim()
+                .parse()
+                .ok()
+                .filter(|n| *n > 0)
+                .ok_or_else(error)?;
         }
         Ok(Self(sizes))
     }
@@ -63,14 +67,16 @@ pub(crate) struct LimitOptions {
     multiprocessors: Option<u32>,
 }
 
-/// A number of seconds.
+/// Parses a number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text.parse().ok().filter(|n: &f64| *n > 0.0);
-    let time = number.and_then(|n| Duration::try_from_secs_f64(n).ok());
-    time.ok_or_else(|| {
-        let text = clean(text);
-        format!("expected a number of seconds such as 10 or 0.5, found `{text}`")
-    })
+    text.parse()
+        .ok()
+        .filter(|n: &f64| *n > 0.0)
+        .and_then(|n| Duration::try_from_secs_f64(n).ok())
+        .ok_or_else(|| {
+            let text = clean(text);
+            format!("expected a number of seconds such as 10 or 0.5, found `{text}`")
+        })
 }
 
 impl LimitOptions {

@@ -21,7 +21,7 @@ pub(super) fn title(function: &Listed<'_>) -> String {
     format!("{kind} {}", display_name(function.name))
 }
 
-/// Styles of the output.
+/// The styles of the output.
 pub(super) struct Styles {
     pub(super) title: console::Style,
     pub(super) source: console::Style,
@@ -30,38 +30,39 @@ pub(super) struct Styles {
 
 impl Styles {
     pub(super) fn new() -> Self {
-        let style = || console::Style::new().force_styling(output::is_colored());
+        let style = console::Style::new().force_styling(output::is_colored());
         Self {
-            title: style().bold(),
-            source: style().cyan(),
-            number: style().dim(),
+            title: style.clone().bold(),
+            source: style.clone().cyan(),
+            number: style.dim(),
         }
     }
 }
 
-/// Writes the chosen functions. Of calls that were inlined, those that differ from the last ones are written.
+/// Writes the chosen functions. Of inlined calls, those that differ from the last ones are written.
 pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut Out) -> Result<()> {
     let styles = Styles::new();
     for function in &listing.functions {
         writeln!(out, "{}\n", styles.title.apply_to(title(function)))?;
         let (mut last, mut last_intermediate): (&[Place], &[Place]) = (&[], &[]);
         for row in &function.statements {
-            let mut shown = |depth: usize, place: Place| {
+            let mut write_place = |depth: usize, place: Place| {
                 let text = styles.source.apply_to(source_line(listing, sources, place));
                 writeln!(out, "{:depth$}{text}", "", depth = 2 * depth)
             };
             let (chain, intermediate) = (listing.chain(row), listing.intermediate(row));
             let is_instruction = row.kind == Kind::Instruction;
             if is_instruction && chain != last {
-                let same = last
+                let common = last
                     .iter()
                     .zip(chain)
-                    .take_while(|(a, b)| a.is_same_line(**b));
-                let same = same.count();
-                let is_new = same < last.len() || same < chain.len();
-                let from = same.min(chain.len().saturating_sub(1));
-                for (depth, place) in chain.iter().enumerate().skip(from).filter(|_| is_new) {
-                    shown(depth, *place)?;
+                    .take_while(|(last, place)| last.is_same_line(**place))
+                    .count();
+                if common < last.len() || common < chain.len() {
+                    let first = common.min(chain.len().saturating_sub(1));
+                    for (depth, place) in chain.iter().enumerate().skip(first) {
+                        write_place(depth, *place)?;
+                    }
                 }
                 (last, last_intermediate) = (chain, &[]);
             }
@@ -69,7 +70,7 @@ pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut 
                 let depth = chain.len();
                 intermediate
                     .iter()
-                    .try_for_each(|place| shown(depth, *place))?;
+                    .try_for_each(|place| write_place(depth, *place))?;
                 last_intermediate = intermediate;
             }
             let number = styles.number.apply_to(format!("{:>8}", row.line));
@@ -82,11 +83,11 @@ pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut 
     Ok(())
 }
 
-/// Where a source was found, else its path in the module.
-pub(super) fn shown_path(path: Option<&str>, source: Option<&SourceFile>) -> String {
-    let found = source.and_then(|source| source.path.as_ref());
-    let path = found
-        .map(|found| found.to_string_lossy())
+/// The path at which a source was found, else its path in the module.
+pub(super) fn display_path(path: Option<&str>, source: Option<&SourceFile>) -> String {
+    let path = source
+        .and_then(|source| source.path.as_ref())
+        .map(|path| path.to_string_lossy())
         .or(path.map(Into::into));
     clean(path.as_deref().unwrap_or("?")).into_owned()
 }
@@ -95,14 +96,14 @@ pub(super) fn shown_path(path: Option<&str>, source: Option<&SourceFile>) -> Str
 fn source_line(listing: &Listing<'_>, sources: &mut Sources<'_>, place: Place) -> String {
     let path = listing.path(place.file);
     let source = path.and_then(|path| sources.get(path));
-    let path = shown_path(path, source.as_deref());
+    let path = display_path(path, source.as_deref());
     let mut text = format!("{path}:{}:", place.line);
     if let Some(name) = listing.inlined(place) {
         text += " in ";
         text += name;
         text.push(':');
     }
-    if let Some(line) = source.as_ref().and_then(|s| s.line(place.line)) {
+    if let Some(line) = source.as_ref().and_then(|source| source.line(place.line)) {
         text.push(' ');
         text += &clean(line.trim_start());
     }
@@ -117,9 +118,10 @@ pub(super) fn json<'a>(
     let mut places = Vec::new();
     let mut functions = Vec::new();
     for function in &listing.functions {
-        let rows = function.instructions();
-        let of_row = rows.flat_map(|row| [listing.chain(row), listing.intermediate(row)]);
-        places.extend(of_row.flatten().map(|place| (place.file, place.line)));
+        let row_places = function
+            .instructions()
+            .flat_map(|row| [listing.chain(row), listing.intermediate(row)]);
+        places.extend(row_places.flatten().map(|place| (place.file, place.line)));
         functions.push(JsonFunction::new(
             listing,
             function,
@@ -128,19 +130,22 @@ pub(super) fn json<'a>(
     }
     places.sort_unstable();
     places.dedup();
-    let files = places.chunk_by(|(a, _), (b, _)| a == b);
-    let source = |places: &[(Option<u32>, u32)]| {
-        let path = places.first().and_then(|(file, _)| listing.path(*file));
-        let source = path.and_then(|path| sources.get(path));
-        let lines = places
-            .iter()
-            .map(|(_, line)| JsonLine::new(source.as_deref(), *line));
-        JsonSource::new(path, source.as_deref(), lines.collect())
-    };
+    let sources = places
+        .chunk_by(|(file, _), (next, _)| file == next)
+        .map(|places| {
+            let path = places.first().and_then(|(file, _)| listing.path(*file));
+            let source = path.and_then(|path| sources.get(path));
+            let lines = places
+                .iter()
+                .map(|(_, line)| JsonLine::new(source.as_deref(), *line))
+                .collect();
+            JsonSource::new(path, source.as_deref(), lines)
+        })
+        .collect();
     File {
         schema: SCHEMA,
         file,
         functions,
-        sources: files.map(source).collect(),
+        sources,
     }
 }

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::ptr;
 
 use anyhow::Result;
 
-use super::annotated::{Styles, shown_path, title};
+use super::annotated::{Styles, display_path, title};
 use super::files::{SourceFile, Sources};
 use super::listing::{Listed, Listing, Place, Row};
 use super::schema::{Attribution, BySource, JsonFunction, JsonLine, JsonSource};
@@ -14,7 +15,7 @@ use ptx_report::demangle::display_text;
 use ptx_report::source_frames::file_name;
 use ptx_report::{SCHEMA, clean};
 
-/// How many lines are shown before and after lines with instructions.
+/// The number of lines that are shown before and after lines with instructions.
 const CONTEXT: u32 = 3;
 
 /// An instruction and a line that it comes from.
@@ -35,13 +36,15 @@ pub(super) fn hits<'l, 'm>(listing: &'l Listing<'m>) -> Vec<Hit<'l, 'm>> {
             let mut chain = listing.chain(row);
             let mut is_own = true;
             while let Some((place, calls)) = chain.split_last() {
-                let (file, line) = (place.file, place.line);
                 // A recursive call that is inlined counts once.
-                let deeper = listing.chain(row).get(chain.len()..).unwrap_or_default();
-                if !deeper.iter().any(|d| (d.file, d.line) == (file, line)) {
+                let inner = listing.chain(row).get(chain.len()..).unwrap_or_default();
+                if !inner
+                    .iter()
+                    .any(|inner| inner.file == place.file && inner.line == place.line)
+                {
                     hits.push(Hit {
-                        file,
-                        line,
+                        file: place.file,
+                        line: place.line,
                         function,
                         row,
                         is_own,
@@ -65,16 +68,16 @@ pub(super) fn hits<'l, 'm>(listing: &'l Listing<'m>) -> Vec<Hit<'l, 'm>> {
 
 /// The hits of each file.
 fn files<'h, 'l, 'm>(hits: &'h [Hit<'l, 'm>]) -> impl Iterator<Item = &'h [Hit<'l, 'm>]> {
-    hits.chunk_by(|a, b| a.file == b.file)
+    hits.chunk_by(|hit, next| hit.file == next.file)
 }
 
 /// The hits of each line of a file.
 fn lines<'h, 'l, 'm>(file: &'h [Hit<'l, 'm>]) -> impl Iterator<Item = (u32, &'h [Hit<'l, 'm>])> {
-    let lines = file.chunk_by(|a, b| a.line == b.line);
-    lines.filter_map(|hits| Some((hits.first()?.line, hits)))
+    file.chunk_by(|hit, next| hit.line == next.line)
+        .filter_map(|hits| Some((hits.first()?.line, hits)))
 }
 
-/// How many instructions were made from a line, and how many were inlined at calls in it.
+/// The number of instructions that were made from a line, and of those that were inlined at calls in it.
 fn counts(hits: &[Hit<'_, '_>]) -> (usize, usize) {
     let own = hits.iter().filter(|hit| hit.is_own).count();
     (own, hits.len() - own)
@@ -93,20 +96,21 @@ pub(super) fn write(
         let path = hits.first().and_then(|hit| listing.path(hit.file));
         let source = path.and_then(|path| sources.get(path));
         let source = source.as_deref();
-        writeln!(out, "{}", styles.title.apply_to(shown_path(path, source)))?;
+        writeln!(out, "{}", styles.title.apply_to(display_path(path, source)))?;
         writeln!(out, " Instr. Inlined    Line")?;
         let mut next = 1;
         for (line, hits) in lines(hits) {
             context(source, next, line, out)?;
             let (own, inlined) = counts(hits);
-            let count = |n: usize| if n == 0 { String::new() } else { n.to_string() };
-            let text = source.and_then(|s| s.line(line)).unwrap_or_default();
+            let text = source
+                .and_then(|source| source.line(line))
+                .unwrap_or_default();
             let text = styles.source.apply_to(clean(text));
             writeln!(
                 out,
                 "{:>7} {:>7} {line:>7}  {text}",
-                count(own),
-                count(inlined)
+                nonzero(own),
+                nonzero(inlined)
             )?;
             if !only_counts {
                 instructions(listing, hits, &styles, out)?;
@@ -119,7 +123,16 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Writes lines without instructions: those near the first and the last one, which are about the lines around them.
+/// The number as text, empty for zero.
+fn nonzero(number: usize) -> String {
+    if number == 0 {
+        String::new()
+    } else {
+        number.to_string()
+    }
+}
+
+/// Writes those lines without instructions that are near the first and the last one.
 fn context(source: Option<&SourceFile>, from: u32, to: u32, out: &mut Out) -> Result<()> {
     let Some(source) = source else {
         return Ok(());
@@ -129,12 +142,15 @@ fn context(source: Option<&SourceFile>, from: u32, to: u32, out: &mut Out) -> Re
         gap if gap > 2 * CONTEXT + 1 => from + CONTEXT..to - CONTEXT,
         _ => to..to,
     };
-    let mut shown = |lines: Range<u32>| {
-        let mut lines = source.lines(lines);
-        lines.try_for_each(|(line, text)| writeln!(out, "{:16}{line:>7}  {}", "", clean(text)))
-    };
-    shown(from..skipped.start.max(from))?;
-    Ok(shown(skipped.end..to)?)
+    source_lines(source, from..skipped.start.max(from), out)?;
+    source_lines(source, skipped.end..to, out)
+}
+
+fn source_lines(source: &SourceFile, lines: Range<u32>, out: &mut Out) -> Result<()> {
+    for (line, text) in source.lines(lines) {
+        writeln!(out, "{:16}{line:>7}  {}", "", clean(text))?;
+    }
+    Ok(())
 }
 
 /// Writes the instructions that were made from a line, with their functions and the calls at which they were inlined.
@@ -150,19 +166,18 @@ fn instructions(
         let calls = calls.map(|(_, calls)| calls).unwrap_or_default();
         let place = (hit.function.name, calls);
         if last != Some(place) {
-            let at = match calls {
+            let call = match calls {
                 [] => String::new(),
-                [first, more @ ..] => {
-                    let path = listing.path(first.file).unwrap_or("?");
-                    let path = file_name(path);
-                    let through = match more.len() {
+                [first, inner @ ..] => {
+                    let path = file_name(listing.path(first.file).unwrap_or("?"));
+                    let through = match inner.len() {
                         0 => String::new(),
-                        more => format!(" through {} calls", more + 1),
+                        count => format!(" through {} calls", count + 1),
                     };
                     format!(", inlined at {path}:{}{through}", first.line)
                 }
             };
-            writeln!(out, "{:25}{}{at}", "", title(hit.function))?;
+            writeln!(out, "{:25}{}{call}", "", title(hit.function))?;
             last = Some(place);
         }
         let number = styles.number.apply_to(format!("{:>33}", hit.row.line));
@@ -178,32 +193,38 @@ pub(super) fn json<'a>(
     only_counts: bool,
     sources: &mut Sources<'_>,
 ) -> BySource<'a> {
-    let functions = |hits: &[Hit<'_, 'a>]| {
-        let own: Vec<&Hit<'_, 'a>> = hits.iter().filter(|hit| hit.is_own).collect();
-        let functions = own.chunk_by(|a, b| std::ptr::eq(a.function, b.function));
-        let function = |hits: &[&Hit<'_, 'a>]| {
-            let rows = hits.iter().map(|hit| hit.row);
-            Some(JsonFunction::new(listing, hits.first()?.function, rows))
-        };
-        functions.filter_map(function).collect()
-    };
-    let one = |hits: &[Hit<'_, 'a>]| {
-        let path = hits.first().and_then(|hit| listing.path(hit.file));
-        let source = path.and_then(|path| sources.get(path));
-        let line = |(line, hits)| {
-            let (own, inlined) = counts(hits);
-            Attribution {
-                line: JsonLine::new(source.as_deref(), line),
-                own,
-                inlined,
-                functions: (!only_counts).then(|| functions(hits)),
-            }
-        };
-        JsonSource::new(path, source.as_deref(), lines(hits).map(line).collect())
-    };
+    let sources = files(hits)
+        .map(|hits| {
+            let path = hits.first().and_then(|hit| listing.path(hit.file));
+            let source = path.and_then(|path| sources.get(path));
+            let attributions = lines(hits)
+                .map(|(line, hits)| {
+                    let (own, inlined) = counts(hits);
+                    Attribution {
+                        line: JsonLine::new(source.as_deref(), line),
+                        own,
+                        inlined,
+                        functions: (!only_counts).then(|| own_functions(listing, hits)),
+                    }
+                })
+                .collect();
+            JsonSource::new(path, source.as_deref(), attributions)
+        })
+        .collect();
     BySource {
         schema: SCHEMA,
         file,
-        sources: files(hits).map(one).collect(),
+        sources,
     }
+}
+
+/// The functions with the instructions that were made from a line.
+fn own_functions<'a>(listing: &Listing<'a>, hits: &[Hit<'_, 'a>]) -> Vec<JsonFunction<'a>> {
+    let own: Vec<&Hit<'_, 'a>> = hits.iter().filter(|hit| hit.is_own).collect();
+    own.chunk_by(|hit, next| ptr::eq(hit.function, next.function))
+        .filter_map(|hits| {
+            let rows = hits.iter().map(|hit| hit.row);
+            Some(JsonFunction::new(listing, hits.first()?.function, rows))
+        })
+        .collect()
 }

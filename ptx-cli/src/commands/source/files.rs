@@ -10,7 +10,7 @@ use std::rc::Rc;
 use crate::output;
 use ptx_report::{clean, counted};
 
-/// Where sources are looked for.
+/// The options about the places of sources.
 #[derive(Debug, clap::Args)]
 pub(super) struct Search {
     /// Replace the prefix FROM of source paths by TO. May be repeated; the first matching prefix is used
@@ -28,21 +28,21 @@ fn map(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Longer paths are not looked for.
-const LONGEST_PATH: usize = 4096;
-/// How many of the last parts of a path are looked for in each directory.
-const MOST_PARTS: usize = 32;
-/// Larger files are not read.
-const LARGEST_FILE: u64 = 256 << 20;
-/// How many places a message names.
-const MOST_LISTED: usize = 4;
+/// The length of the longest path that is looked for.
+const MAX_PATH_LEN: usize = 4096;
+/// The number of last parts of a path that are looked for in each directory.
+const MAX_PARTS: usize = 32;
+/// The size of the largest file that is read.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+/// The largest number of places that a message names.
+const MAX_LISTED: usize = 4;
 
 /// A source file.
 #[derive(Debug)]
 pub(super) struct SourceFile {
-    /// Where it was found; `None` if the module contains it.
+    /// The path at which it was found; `None` if the module contains it.
     pub(super) path: Option<PathBuf>,
-    /// Without the ends of lines.
+    /// The lines without their ends.
     lines: Vec<String>,
     /// Whether a line was asked for that does not exist.
     is_short: Cell<bool>,
@@ -50,11 +50,12 @@ pub(super) struct SourceFile {
 
 impl SourceFile {
     fn new(path: Option<PathBuf>, text: &str) -> Self {
-        let lines = text.lines();
-        let lines = lines.map(|line| line.trim_end().replace('\t', "    "));
         Self {
             path,
-            lines: lines.collect(),
+            lines: text
+                .lines()
+                .map(|line| line.trim_end().replace('\t', "    "))
+                .collect(),
             is_short: Cell::new(false),
         }
     }
@@ -76,8 +77,10 @@ impl SourceFile {
 
     /// The lines from a number to another, as far as there are any.
     pub(super) fn lines(&self, range: Range<u32>) -> impl Iterator<Item = (u32, &str)> {
-        let lines = range.filter_map(|n| Some((n, self.lines.get((n as usize).checked_sub(1)?)?)));
-        lines.map(|(number, line)| (number, line.as_str()))
+        range.filter_map(|number| {
+            let index = (number as usize).checked_sub(1)?;
+            Some((number, self.lines.get(index)?.as_str()))
+        })
     }
 }
 
@@ -88,8 +91,8 @@ pub(super) struct Sources<'a> {
     folder: PathBuf,
     /// The texts in the module, by path.
     embedded: HashMap<String, String>,
-    /// By path in the PTX file.
-    found: HashMap<String, Option<Rc<SourceFile>>>,
+    /// The sources by path in the PTX file; `None` for one that was not found.
+    files: HashMap<String, Option<Rc<SourceFile>>>,
     /// The paths of all PTX files that were not found.
     missing: HashSet<String>,
 }
@@ -100,7 +103,7 @@ impl<'a> Sources<'a> {
             search,
             folder: PathBuf::new(),
             embedded: HashMap::new(),
-            found: HashMap::new(),
+            files: HashMap::new(),
             missing: HashSet::new(),
         }
     }
@@ -111,78 +114,80 @@ impl<'a> Sources<'a> {
         if folder != self.folder || embedded != self.embedded {
             self.folder = folder.to_owned();
             self.embedded = embedded;
-            self.found.clear();
+            self.files.clear();
         }
     }
 
     /// The source of a path in the PTX file, which the module may contain. One that is not found is reported once.
     pub(super) fn get(&mut self, path: &str) -> Option<Rc<SourceFile>> {
-        if let Some(found) = self.found.get(path) {
-            return found.clone();
+        if let Some(file) = self.files.get(path) {
+            return file.clone();
         }
-        let embedded = |error| match self.embedded.get(path) {
-            Some(text) => Ok(SourceFile::new(None, text)),
-            None => Err(error),
+        let file = match (self.find(path), self.embedded.get(path)) {
+            (Ok(file), _) => Some(Rc::new(file)),
+            (Err(_), Some(text)) => Some(Rc::new(SourceFile::new(None, text))),
+            (Err(error), None) => {
+                if self.missing.insert(path.to_owned()) {
+                    output::summary(format_args!("ptxkit: note: {}: {error}", clean(path)));
+                }
+                None
+            }
         };
-        let found = self.find(path).or_else(embedded).map(Rc::new);
-        if let Err(why) = &found
-            && self.missing.insert(path.to_owned())
-        {
-            output::summary(format_args!("ptxkit: note: {}: {why}", clean(path)));
-        }
-        let found = found.ok();
-        self.found.insert(path.to_owned(), found.clone());
-        found
+        self.files.insert(path.to_owned(), file.clone());
+        file
     }
 
     fn find(&self, path: &str) -> Result<SourceFile, String> {
-        if path.len() > LONGEST_PATH {
+        if path.len() > MAX_PATH_LEN {
             return Err("the path is too long".to_owned());
         }
         let candidates = self.candidates(path);
-        let Some(found) = candidates.iter().find(|c| c.is_file()) else {
-            let listed = candidates.iter().take(MOST_LISTED);
-            let listed: Vec<_> = listed
-                .map(|c| clean(&c.to_string_lossy()).into_owned())
+        let Some(file) = candidates.iter().find(|path| path.is_file()) else {
+            let listed: Vec<_> = candidates
+                .iter()
+                .take(MAX_LISTED)
+                .map(|path| clean(&path.to_string_lossy()).into_owned())
                 .collect();
-            let more = match candidates.len().saturating_sub(MOST_LISTED) {
+            let more = match candidates.len().saturating_sub(MAX_LISTED) {
                 0 => String::new(),
                 more => format!(" and {more} more places"),
             };
             let listed = listed.join(", ");
             return Err(format!("source not found, searched {listed}{more}"));
         };
-        let size = fs::metadata(found).map_or(0, |m| m.len());
-        if size > LARGEST_FILE {
+        let size = fs::metadata(file).map_or(0, |metadata| metadata.len());
+        if size > MAX_FILE_BYTES {
             return Err("the source is too large".to_owned());
         }
-        let bytes = fs::read(found).map_err(|error| format!("source not readable: {error}"))?;
+        let bytes = fs::read(file).map_err(|error| format!("source not readable: {error}"))?;
         let text = String::from_utf8_lossy(&bytes);
-        Ok(SourceFile::new(Some(found.clone()), &text))
+        Ok(SourceFile::new(Some(file.clone()), &text))
     }
 
-    /// Where a source may be, the most likely place first.
+    /// The paths at which a source may be, the most likely one first.
     fn candidates(&self, path: &str) -> Vec<PathBuf> {
         let mapped = self.search.maps.iter().find_map(|(from, to)| {
-            let rest = path.strip_prefix(from.as_str())?;
-            let ends =
-                rest.is_empty() || rest.starts_with(is_separator) || from.ends_with(is_separator);
-            ends.then(|| PathBuf::from(format!("{to}{rest}")))
+            let suffix = path.strip_prefix(from.as_str())?;
+            let is_complete = suffix.is_empty()
+                || suffix.starts_with(is_separator)
+                || from.ends_with(is_separator);
+            is_complete.then(|| PathBuf::from(format!("{to}{suffix}")))
         });
-        let mut all: Vec<PathBuf> = mapped.into_iter().collect();
-        all.push(path.into());
+        let mut candidates: Vec<PathBuf> = mapped.into_iter().collect();
+        candidates.push(path.into());
         let parts = parts(path);
-        let first = parts.len().saturating_sub(MOST_PARTS);
-        let own = [self.folder.as_path(), Path::new("")];
-        for folder in self.search.folders.iter().map(PathBuf::as_path).chain(own) {
+        let first = parts.len().saturating_sub(MAX_PARTS);
+        let default_folders = [self.folder.as_path(), Path::new("")];
+        let search_folders = self.search.folders.iter().map(PathBuf::as_path);
+        for folder in search_folders.chain(default_folders) {
             for start in first..parts.len() {
-                let rest = parts.get(start..).unwrap_or_default();
-                all.push(folder.join(rest.join("/")));
+                let last_parts = parts.get(start..).unwrap_or_default();
+                candidates.push(folder.join(last_parts.join("/")));
             }
         }
         let mut seen = HashSet::new();
-        all.retain(|path| seen.insert(path.clone()));
-        all
+        candidates.retain(|path| seen.insert(path.clone()));
+        candidates
     }
 }
 
@@ -237,7 +242,7 @@ mod tests {
         );
         assert_eq!(
             candidates(&"a/".repeat(1000)).split(' ').count(),
-            1 + 3 * MOST_PARTS
+            1 + 3 * MAX_PARTS
         );
     }
 }

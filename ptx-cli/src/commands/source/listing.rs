@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_analysis::source_lines::{Frame, SourceLines};
-use ptx_ir::{Body, Function, LineIndex, Module, Span, Statement};
+use ptx_ir::{Body, DirectiveId, Function, LineIndex, Module, Span, Statement};
 
 use super::schema::JsonInstruction;
 use crate::functions::Chosen;
@@ -28,12 +28,23 @@ pub(super) struct Listing<'m> {
 struct Name {
     mangled: String,
     demangled: Option<String>,
-    /// For people.
+    /// The name that people read, cut where it is long.
     short: String,
 }
 
-/// The length of a short name.
-const LONGEST_NAME: usize = 60;
+impl Name {
+    fn new(name: &str) -> Self {
+        let short = display_name(name);
+        Self {
+            mangled: clean(name).into_owned(),
+            demangled: demangle(name),
+            short: console::truncate_str(&short, MAX_NAME_LEN, "…").into_owned(),
+        }
+    }
+}
+
+/// The length at which names are cut.
+const MAX_NAME_LEN: usize = 60;
 
 /// A function with its statements, without those about debugging.
 pub(super) struct Listed<'m> {
@@ -44,8 +55,9 @@ pub(super) struct Listed<'m> {
 
 impl Listed<'_> {
     pub(super) fn instructions(&self) -> impl Iterator<Item = &Row> {
-        let all = self.statements.iter();
-        all.filter(|row| row.kind == Kind::Instruction)
+        self.statements
+            .iter()
+            .filter(|row| row.kind == Kind::Instruction)
     }
 }
 
@@ -53,17 +65,17 @@ impl Listed<'_> {
 #[derive(Copy, Clone)]
 pub(super) struct Row {
     span: Span,
-    /// Its line in the PTX file.
+    /// The line of the statement in the PTX file.
     pub(super) line: u32,
     pub(super) kind: Kind,
     inline_asm: bool,
-    /// Where its chain of source lines is in `places`.
+    /// The range of its chain of source lines in `places`.
     chain: (u32, u32),
-    /// The same for its lines in intermediate sources.
+    /// The range of its lines in intermediate sources.
     intermediate: (u32, u32),
 }
 
-/// What a statement is, as far as that matters here.
+/// The kind of a statement, as far as that matters here.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(super) enum Kind {
     Instruction,
@@ -120,15 +132,19 @@ impl<T> Interned<T> {
 
 impl<'m> Listing<'m> {
     pub(super) fn new(module: &'m Module, chosen: &Chosen) -> Self {
-        let (lines, source_lines) = (LineIndex::new(module.source()), SourceLines::new(module));
-        let embedded = source_lines.embedded().filter_map(|source| {
-            let path = source_lines.path(source.file)?;
-            Some((path.into_owned(), source.text.into_owned()))
-        });
+        let lines = LineIndex::new(module.source());
+        let source_lines = SourceLines::new(module);
+        let embedded = source_lines
+            .embedded()
+            .filter_map(|source| {
+                let path = source_lines.path(source.file)?;
+                Some((path.into_owned(), source.text.into_owned()))
+            })
+            .collect();
         let mut listing = Self {
             module,
             functions: Vec::new(),
-            embedded: embedded.collect(),
+            embedded,
             places: Vec::new(),
             files: Interned::new(),
             names: Interned::new(),
@@ -146,17 +162,11 @@ impl<'m> Listing<'m> {
 
     fn statements(&mut self, body: &Body, lines: &LineIndex, source: &SourceLines<'_>) -> Vec<Row> {
         let source = source.function(body);
-        let is_loc = |statement| match statement {
-            Statement::Directive(id) => {
-                let directive = body.directives().get(id);
-                directive.is_some_and(|d| d.directive.is_debug())
-            }
-            _ => false,
-        };
         let mut rows = Vec::new();
         let (mut chain, mut intermediate, mut last) = ((0, 0), (0, 0), None);
-        for (stmt, statement) in body.statements().filter(|(_, s)| !is_loc(*s)) {
+        for (stmt, statement) in body.statements() {
             let kind = match statement {
+                Statement::Directive(id) if is_debug(body, id) => continue,
                 Statement::Inst(_) => Kind::Instruction,
                 Statement::Label(_) => Kind::Label,
                 _ => Kind::Other,
@@ -170,8 +180,8 @@ impl<'m> Listing<'m> {
                     let place = self.place(&frame);
                     self.places.push(place);
                 }
-                let new = self.places.get_mut(start..).unwrap_or_default();
-                new.reverse();
+                let new_places = self.places.get_mut(start..).unwrap_or_default();
+                new_places.reverse();
                 let end = self.places.len();
                 if self.places.get(start..) == self.places.get(chain.0 as usize..chain.1 as usize) {
                     self.places.truncate(start);
@@ -199,21 +209,13 @@ impl<'m> Listing<'m> {
     }
 
     fn place(&mut self, frame: &Frame<'_>) -> Place {
-        let name = |name: &String| {
-            let short = display_name(name);
-            Name {
-                mangled: clean(name).into_owned(),
-                demangled: demangle(name),
-                short: console::truncate_str(&short, LONGEST_NAME, "…").into_owned(),
-            }
-        };
-        let function = frame.function.as_ref();
         let file = frame.file.as_deref();
+        let function = frame.function.as_deref();
         Place {
             file: file.map(|file| self.files.number(file, || file.to_owned())),
             line: frame.line,
             column: frame.column,
-            function: function.map(|f| self.names.number(f, || name(f))),
+            function: function.map(|name| self.names.number(name, || Name::new(name))),
         }
     }
 
@@ -232,9 +234,10 @@ impl<'m> Listing<'m> {
         self.range(row.intermediate)
     }
 
-    fn range(&self, (start, end): (u32, u32)) -> &[Place] {
-        let range = start as usize..end as usize;
-        self.places.get(range).unwrap_or_default()
+    fn range(&self, range: (u32, u32)) -> &[Place] {
+        self.places
+            .get(range.0 as usize..range.1 as usize)
+            .unwrap_or_default()
     }
 
     /// The path of a number as the module has it.
@@ -256,23 +259,40 @@ impl<'m> Listing<'m> {
     }
 
     pub(super) fn json(&self, row: &Row) -> JsonInstruction {
-        let frame = |place: &Place| {
-            let function = self.names.get(place.function);
-            JsonFrame {
-                name: self.path(place.file).map(file_name),
-                file: self.path(place.file).map(|file| clean(file).into_owned()),
-                line: place.line,
-                column: place.column,
-                function: function.map(|name| name.mangled.clone()),
-                demangled: function.and_then(|name| name.demangled.clone()),
-            }
-        };
         JsonInstruction {
             line: row.line,
             text: clean(&self.text(row)).into_owned(),
             inline_asm: row.inline_asm,
-            source: self.chain(row).iter().rev().map(frame).collect(),
-            intermediate: self.intermediate(row).iter().map(frame).collect(),
+            source: self
+                .chain(row)
+                .iter()
+                .rev()
+                .map(|place| self.json_frame(place))
+                .collect(),
+            intermediate: self
+                .intermediate(row)
+                .iter()
+                .map(|place| self.json_frame(place))
+                .collect(),
         }
     }
+
+    fn json_frame(&self, place: &Place) -> JsonFrame {
+        let function = self.names.get(place.function);
+        JsonFrame {
+            name: self.path(place.file).map(file_name),
+            file: self.path(place.file).map(|file| clean(file).into_owned()),
+            line: place.line,
+            column: place.column,
+            function: function.map(|name| name.mangled.clone()),
+            demangled: function.and_then(|name| name.demangled.clone()),
+        }
+    }
+}
+
+/// Whether a directive is about debugging.
+fn is_debug(body: &Body, id: DirectiveId) -> bool {
+    body.directives()
+        .get(id)
+        .is_some_and(|directive| directive.directive.is_debug())
 }

@@ -83,15 +83,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         match (args.by, args.json) {
             (By::Ptx, false) => annotated::write(&listing, sources, out)?,
             (By::Ptx, true) => out.json(&annotated::json(file, &listing, sources))?,
-            (By::Source, json) => {
+            (By::Source, false) => {
                 let hits = attribution::hits(&listing);
-                match json {
-                    false => attribution::write(&listing, &hits, counts, sources, out)?,
-                    true => {
-                        let object = attribution::json(file, &listing, &hits, counts, sources);
-                        out.json(&object)?;
-                    }
-                }
+                attribution::write(&listing, &hits, counts, sources, out)?;
+            }
+            (By::Source, true) => {
+                let hits = attribution::hits(&listing);
+                let object = attribution::json(file, &listing, &hits, counts, sources);
+                out.json(&object)?;
             }
         }
         Ok(Status::Ok)

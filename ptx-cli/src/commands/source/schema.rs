@@ -99,12 +99,11 @@ impl<'a> JsonFunction<'a> {
 
 impl<L> JsonSource<L> {
     pub(super) fn new(file: Option<&str>, source: Option<&SourceFile>, lines: Vec<L>) -> Self {
-        let found = source.and_then(|source| source.path.as_ref());
-        let path = found.map(|path| path.to_string_lossy());
+        let path = source.and_then(|source| source.path.as_ref());
         Self {
             file: file.map(|file| clean(file).into_owned()),
-            path: path.map(|path| clean(&path).into_owned()),
-            embedded: source.is_some() && found.is_none(),
+            path: path.map(|path| clean(&path.to_string_lossy()).into_owned()),
+            embedded: source.is_some() && path.is_none(),
             lines,
         }
     }

@@ -38,12 +38,12 @@ pub(super) struct Stats {
     pub(super) opcodes: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mnemonics: Option<BTreeMap<String, u64>>,
-    /// Of one file; `None` in a total.
+    /// The functions of one file; `None` in a total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) per_function: Option<Vec<FunctionStats>>,
 }
 
-/// What the header of a file says.
+/// The header of a file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Header {
@@ -94,15 +94,24 @@ impl Header {
     fn new(module: &Module) -> Self {
         let header = module.header();
         Self {
-            ptx: header.version.map(|v| v.to_string()),
+            ptx: header.version.map(|version| version.to_string()),
             target: header.target.map(ptx_isa::Target::text),
             address_size: header.address_size.map_or(32, u64::from),
         }
     }
 }
 
+impl Memory {
+    fn add(&mut self, other: &Self) {
+        self.constant = self.constant.saturating_add(other.constant);
+        self.global = self.global.saturating_add(other.global);
+        self.local = self.local.saturating_add(other.local);
+        self.shared = self.shared.saturating_add(other.shared);
+    }
+}
+
 impl Stats {
-    /// No files.
+    /// The counts of no files.
     pub(super) fn new(mnemonics: bool) -> Self {
         Self {
             mnemonics: mnemonics.then(BTreeMap::new),
@@ -111,10 +120,10 @@ impl Stats {
     }
 
     /// The counts of one file.
-    pub(super) fn of(
+    pub(super) fn count(
         source: &SourceText,
         mnemonics: bool,
-        wanted: &options::Functions,
+        functions: &options::Functions,
         environment: Option<Environment>,
     ) -> (Self, Chosen) {
         let mut parsed = ptx_parse::parse_with(source.clone(), &Limits::default());
@@ -122,7 +131,7 @@ impl Stats {
             environment.retain(source, &mut parsed.diagnostics);
         }
         let module = &parsed.module;
-        let chosen = wanted.choose(module);
+        let chosen = functions.choose(module);
         let (errors, warnings) = tally(&parsed.diagnostics);
         let mut stats = Self {
             files: 1,
@@ -196,21 +205,15 @@ impl Stats {
             self.registers.entry(name).or_default().declared += count;
         }
         let mut used = vec![false; body.registers().len()];
-        let mut mark = |id: RegId| {
-            if let Some(slot) = used.get_mut(id.index()) {
-                *slot = true;
-            }
-        };
         for &operand in body.pool().operands() {
             match operand {
-                Operand::Reg(id) => mark(id),
-                Operand::Address(_) => in_address(body.pool(), operand, &mut mark),
+                Operand::Reg(id) => mark(&mut used, id),
+                Operand::Address(_) => mark_address(&mut used, body.pool(), operand),
                 _ => {}
             }
         }
-        let declaration = |register: &ptx_ir::Register| body.reg_decls().get(register.decl);
         for (register, used) in body.registers().values().zip(used) {
-            if used && let Some(decl) = declaration(register) {
+            if used && let Some(decl) = body.reg_decls().get(register.decl) {
                 let name = type_name(module, decl.ty, decl.vector);
                 self.registers.entry(name).or_default().used += 1;
             }
@@ -244,21 +247,17 @@ impl Stats {
         self.labels += other.labels;
         self.comments.count += other.comments.count;
         self.comments.bytes += other.comments.bytes;
-        let (memory, more) = (&mut self.memory, &other.memory);
-        memory.constant = memory.constant.saturating_add(more.constant);
-        memory.global = memory.global.saturating_add(more.global);
-        memory.local = memory.local.saturating_add(more.local);
-        memory.shared = memory.shared.saturating_add(more.shared);
-        for (name, more) in &other.registers {
+        self.memory.add(&other.memory);
+        for (name, added) in &other.registers {
             let registers = self.registers.entry(name.clone()).or_default();
-            registers.declared += more.declared;
-            registers.used += more.used;
+            registers.declared += added.declared;
+            registers.used += added.used;
         }
         for (name, &count) in &other.opcodes {
             bump(&mut self.opcodes, name, count);
         }
-        if let (Some(mnemonics), Some(more)) = (&mut self.mnemonics, &other.mnemonics) {
-            for (name, &count) in more {
+        if let (Some(mnemonics), Some(added)) = (&mut self.mnemonics, &other.mnemonics) {
+            for (name, &count) in added {
                 bump(mnemonics, name, count);
             }
         }
@@ -275,22 +274,28 @@ fn bump(counts: &mut BTreeMap<String, u64>, name: &str, count: u64) {
 }
 
 fn lines(source: &[u8]) -> u64 {
-    let ends = source.iter().filter(|&&b| b == b'\n').count() as u64;
-    let open = source.last().is_some_and(|&b| b != b'\n');
-    ends + u64::from(open)
+    let ends = source.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    let has_open_line = source.last().is_some_and(|&byte| byte != b'\n');
+    ends + u64::from(has_open_line)
+}
+
+fn mark(used: &mut [bool], register: RegId) {
+    if let Some(used) = used.get_mut(register.index()) {
+        *used = true;
+    }
 }
 
 /// Marks the registers of an address; its offset may be an address again.
-fn in_address(pool: &OperandPool, operand: Operand, mark: &mut impl FnMut(RegId)) {
+fn mark_address(used: &mut [bool], pool: &OperandPool, operand: Operand) {
     let mut next = operand;
     while let Operand::Address(id) = next
         && let Some(address) = pool.address(id)
     {
         if let Operand::Reg(base) = address.base {
-            mark(base);
+            mark(used, base);
         }
         if let Operand::Reg(offset) = address.offset {
-            mark(offset);
+            mark(used, offset);
         }
         next = address.offset;
     }

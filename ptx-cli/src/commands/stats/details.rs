@@ -5,62 +5,70 @@ use std::io::{self, Write};
 use super::table::facts;
 use crate::output::{align_right, table, write_table};
 use ptx_report::counted;
-use ptx_report::function_stats::MachineCode;
-use ptx_report::function_stats::{FunctionStats, LoopStats, Mix, Parameter, Pressure, SourceRange};
+use ptx_report::function_stats::{
+    FunctionStats, LoopStats, MachineCode, Mix, Parameter, Pressure, SourceRange,
+};
 
 /// Writes the facts about a function.
-pub(super) fn write(out: &mut impl Write, of: &FunctionStats) -> io::Result<()> {
-    let kind = if of.is_kernel() { "Kernel" } else { "Function" };
-    writeln!(out, "\n{kind} {}", of.title())?;
-    if of.demangled.is_some() {
-        writeln!(out, " {}", of.name)?;
+pub(super) fn write(out: &mut impl Write, stats: &FunctionStats) -> io::Result<()> {
+    let kind = if stats.is_kernel() {
+        "Kernel"
+    } else {
+        "Function"
+    };
+    writeln!(out, "\n{kind} {}", stats.title())?;
+    if stats.demangled.is_some() {
+        writeln!(out, " {}", stats.name)?;
     }
-    let directives = of.signature.directives.iter().map(|(name, values)| {
-        let values: Vec<String> = values.iter().map(i64::to_string).collect();
-        format!(".{name} {}", values.join(", "))
-            .trim_end()
-            .to_owned()
-    });
-    let requires = of.requires.iter();
-    let requires = requires.map(|pair| format!("{} from PTX {}", pair.target, pair.ptx));
-    let callees = of.callees.iter().map(|callee| {
-        let name = callee.demangled.as_ref().or(callee.name.as_ref());
-        format!(
-            "{} {}",
-            name.map_or("indirect", String::as_str),
-            callee.count
-        )
-    });
+    let requirements: Vec<String> = stats
+        .requires
+        .iter()
+        .map(|pair| format!("{} from PTX {}", pair.target, pair.ptx))
+        .collect();
+    let calls: Vec<String> = stats
+        .callees
+        .iter()
+        .map(|callee| {
+            let name = callee.demangled.as_deref().or(callee.name.as_deref());
+            format!("{} {}", name.unwrap_or("indirect"), callee.count)
+        })
+        .collect();
     facts(
         out,
         vec![
-            ("Parameters", parameters(&of.signature.params, &of.name)),
-            ("Results", parameters(&of.signature.results, &of.name)),
-            ("Directives", directives.collect::<Vec<_>>().join("; ")),
-            ("Requires", requires.collect::<Vec<_>>().join(", ")),
-            ("Source", of.source.as_ref().map(source).unwrap_or_default()),
+            (
+                "Parameters",
+                parameters(&stats.signature.params, &stats.name),
+            ),
+            ("Results", parameters(&stats.signature.results, &stats.name)),
+            ("Directives", stats.signature.directives_text()),
+            ("Requires", requirements.join(", ")),
+            (
+                "Source",
+                stats.source.as_ref().map(source).unwrap_or_default(),
+            ),
             (
                 "Instructions",
-                format!("{}: {}", of.mix.instructions, mix(&of.mix)),
+                format!("{}: {}", stats.mix.instructions, mix(&stats.mix)),
             ),
-            ("Tensor cores", tensor_core(&of.mix)),
-            ("Control flow", control_flow(of)),
-            ("Calls", callees.collect::<Vec<_>>().join(", ")),
-            ("Barriers", of.mix.barriers.to_string()),
+            ("Tensor cores", tensor_core(&stats.mix)),
+            ("Control flow", control_flow(stats)),
+            ("Calls", calls.join(", ")),
+            ("Barriers", stats.mix.barriers.to_string()),
             (
                 "Shared memory",
-                of.shared_bytes.map(bytes).unwrap_or_default(),
+                stats.shared_bytes.map(bytes).unwrap_or_default(),
             ),
-            ("Local memory", bytes(of.local_bytes)),
-            ("Live registers", registers(&of.pressure)),
+            ("Local memory", bytes(stats.local_bytes)),
+            ("Live registers", registers(&stats.pressure)),
             (
                 "Machine code (ptxas)",
-                of.ptxas.as_ref().map(machine_code).unwrap_or_default(),
+                stats.ptxas.as_ref().map(machine_code).unwrap_or_default(),
             ),
         ],
     )?;
-    memory(out, &of.mix)?;
-    loops(out, &of.loop_list)
+    memory(out, &stats.mix)?;
+    loops(out, &stats.loop_list)
 }
 
 fn bytes(count: u64) -> String {
@@ -68,28 +76,40 @@ fn bytes(count: u64) -> String {
 }
 
 /// Compilers name parameters after the function, whose name is omitted.
-fn parameters(all: &[Parameter], function: &str) -> String {
-    let text = |p: &Parameter| {
-        let name = p.name.as_deref().unwrap_or("_");
-        let short = name.strip_prefix(function).filter(|rest| !rest.is_empty());
-        format!("{} {}", p.ty, short.unwrap_or(name))
-    };
-    all.iter().map(text).collect::<Vec<_>>().join(", ")
+fn parameters(parameters: &[Parameter], function: &str) -> String {
+    let texts: Vec<String> = parameters
+        .iter()
+        .map(|parameter| {
+            let name = parameter.name.as_deref().unwrap_or("_");
+            let short = name
+                .strip_prefix(function)
+                .filter(|suffix| !suffix.is_empty());
+            format!("{} {}", parameter.ty, short.unwrap_or(name))
+        })
+        .collect();
+    texts.join(", ")
 }
 
 /// `at most 3 of 32 bits (b32 1, b64 1)`
 fn registers(pressure: &Pressure) -> String {
-    let classes = pressure.by_class.iter().filter(|(_, n)| **n > 0);
-    let classes: Vec<String> = classes.map(|(class, n)| format!("{class} {n}")).collect();
-    let most = format!("at most {} of 32 bits", pressure.max_b32_units);
-    match classes[..] {
-        [] => most,
-        _ => format!("{most} ({})", classes.join(", ")),
+    let classes: Vec<String> = pressure
+        .by_class
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(class, count)| format!("{class} {count}"))
+        .collect();
+    let maximum = format!("at most {} of 32 bits", pressure.max_b32_units);
+    if classes.is_empty() {
+        maximum
+    } else {
+        format!("{maximum} ({})", classes.join(", "))
     }
 }
 
 fn machine_code(code: &MachineCode) -> String {
-    let registers = code.registers.map(|n| counted(n as usize, "register"));
+    let registers = code
+        .registers
+        .map(|count| counted(count as usize, "register"));
     let numbers = format!(
         "{} of stack, {} of spill stores and {} of spill loads",
         bytes(code.stack_bytes),
@@ -102,10 +122,10 @@ fn machine_code(code: &MachineCode) -> String {
     }
 }
 
-fn control_flow(of: &FunctionStats) -> String {
-    let blocks = counted(of.blocks as usize, "block");
-    let loops = counted(of.loops as usize, "loop");
-    match of.loop_depth {
+fn control_flow(stats: &FunctionStats) -> String {
+    let blocks = counted(stats.blocks as usize, "block");
+    let loops = counted(stats.loops as usize, "loop");
+    match stats.loop_depth {
         0 | 1 => format!("{blocks}, {loops}"),
         depth => format!("{blocks}, {loops}, at most {depth} deep"),
     }
@@ -117,11 +137,12 @@ fn source(range: &SourceRange) -> String {
 }
 
 fn mix(mix: &Mix) -> String {
-    let families = mix.sorted_families();
-    let texts = families
+    let texts: Vec<String> = mix
+        .sorted_families()
         .iter()
-        .map(|(name, count)| format!("{name} {count}"));
-    texts.collect::<Vec<_>>().join(", ")
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    texts.join(", ")
 }
 
 fn tensor_core(mix: &Mix) -> String {
@@ -146,7 +167,9 @@ fn memory(out: &mut impl Write, mix: &Mix) -> io::Result<()> {
             count.to_string(),
             access.space.to_string(),
             access.access.to_string(),
-            access.bytes.map_or("?".to_owned(), |n| n.to_string()),
+            access
+                .bytes
+                .map_or("?".to_owned(), |bytes| bytes.to_string()),
             access.vector.to_string(),
         ]);
     }
@@ -156,8 +179,8 @@ fn memory(out: &mut impl Write, mix: &Mix) -> io::Result<()> {
 }
 
 /// A line for each loop, with the instructions outside of inner loops.
-fn loops(out: &mut impl Write, all: &[LoopStats]) -> io::Result<()> {
-    if all.is_empty() {
+fn loops(out: &mut impl Write, loops: &[LoopStats]) -> io::Result<()> {
+    if loops.is_empty() {
         return Ok(());
     }
     let mut table = table();
@@ -173,21 +196,21 @@ fn loops(out: &mut impl Write, all: &[LoopStats]) -> io::Result<()> {
         "Memory",
         "Own instructions",
     ]);
-    for of in all {
-        let label = of.label.as_deref().unwrap_or("?");
-        let indent = "  ".repeat(of.depth.saturating_sub(1).min(8) as usize);
-        let accesses: u64 = of.mix.memory.values().sum();
+    for region in loops {
+        let label = region.label.as_deref().unwrap_or("?");
+        let indent = "  ".repeat(region.depth.saturating_sub(1).min(8) as usize);
+        let accesses: u64 = region.mix.memory.values().sum();
         table.add_row([
             format!("{indent}{label}"),
-            of.line.to_string(),
-            of.source.as_ref().map(source).unwrap_or_default(),
-            of.blocks.to_string(),
-            of.total_instructions.to_string(),
-            of.mix.instructions.to_string(),
-            of.mix.tensor_core.arithmetic.to_string(),
-            of.mix.barriers.to_string(),
+            region.line.to_string(),
+            region.source.as_ref().map(source).unwrap_or_default(),
+            region.blocks.to_string(),
+            region.total_instructions.to_string(),
+            region.mix.instructions.to_string(),
+            region.mix.tensor_core.arithmetic.to_string(),
+            region.mix.barriers.to_string(),
             accesses.to_string(),
-            mix(&of.mix),
+            mix(&region.mix),
         ]);
     }
     align_right(&mut table, &[1, 3, 4, 5, 6, 7, 8]);

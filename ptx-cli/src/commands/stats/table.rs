@@ -1,5 +1,6 @@
 //! Statistics as tables: facts about a file, and a line for each function.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -9,8 +10,8 @@ use clap::ValueEnum;
 use ptx_report::counted;
 use ptx_report::function_stats::FunctionStats;
 
-/// How many opcodes are listed.
-const MOST_OPCODES: usize = 16;
+/// The number of opcodes that are listed.
+const MAX_OPCODES: usize = 16;
 
 /// The order of functions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
@@ -32,20 +33,18 @@ pub(super) enum Sort {
 impl Sort {
     /// Sorts functions by name, or with the largest number first.
     pub(super) fn apply(self, functions: &mut [FunctionStats]) {
-        let by = |number: fn(&FunctionStats) -> u64| {
-            move |f: &FunctionStats| std::cmp::Reverse(number(f))
+        let number: fn(&FunctionStats) -> u64 = match self {
+            Self::File => return,
+            Self::Name => return functions.sort_by(|a, b| a.title().cmp(b.title())),
+            Self::Instructions => |stats| stats.mix.instructions,
+            Self::Tensor => |stats| stats.mix.tensor_core.arithmetic,
+            Self::Loops => |stats| stats.loops,
+            Self::Barriers => |stats| stats.mix.barriers,
+            Self::Shared => |stats| stats.shared_bytes.unwrap_or(0),
+            Self::Local => |stats| stats.local_bytes,
+            Self::Registers => |stats| stats.pressure.max_b32_units.into(),
         };
-        match self {
-            Self::File => {}
-            Self::Name => functions.sort_by(|a, b| a.title().cmp(b.title())),
-            Self::Instructions => functions.sort_by_key(by(|f| f.mix.instructions)),
-            Self::Tensor => functions.sort_by_key(by(|f| f.mix.tensor_core.arithmetic)),
-            Self::Loops => functions.sort_by_key(by(|f| f.loops)),
-            Self::Barriers => functions.sort_by_key(by(|f| f.mix.barriers)),
-            Self::Shared => functions.sort_by_key(by(|f| f.shared_bytes.unwrap_or(0))),
-            Self::Local => functions.sort_by_key(by(|f| f.local_bytes)),
-            Self::Registers => functions.sort_by_key(by(|f| f.pressure.max_b32_units.into())),
-        }
+        functions.sort_by_key(|stats| Reverse(number(stats)));
     }
 }
 
@@ -70,11 +69,13 @@ pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Res
             header.address_size
         )
     });
-    let many = |n: u64, what: &str| counted(n as usize, what);
     let functions = &stats.functions;
     let memory = &stats.memory;
-    let registers = stats.registers.iter();
-    let registers = registers.map(|(ty, r)| format!("{ty} {} of {}", r.used, r.declared));
+    let registers: Vec<String> = stats
+        .registers
+        .iter()
+        .map(|(ty, counts)| format!("{ty} {} of {}", counts.used, counts.declared))
+        .collect();
     facts(
         out,
         vec![
@@ -89,11 +90,11 @@ pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Res
             (
                 "Size",
                 [
-                    many(stats.bytes, "byte"),
-                    many(stats.lines, "line"),
-                    many(stats.statements, "statement"),
-                    many(stats.instructions, "instruction"),
-                    many(stats.labels, "label"),
+                    number_of(stats.bytes, "byte"),
+                    number_of(stats.lines, "line"),
+                    number_of(stats.statements, "statement"),
+                    number_of(stats.instructions, "instruction"),
+                    number_of(stats.labels, "label"),
                 ]
                 .join(", "),
             ),
@@ -102,19 +103,23 @@ pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Res
                 format!(
                     "{}, {}",
                     stats.comments.count,
-                    many(stats.comments.bytes, "byte")
+                    number_of(stats.comments.bytes, "byte")
                 ),
             ),
             (
                 "Diagnostics",
-                [many(stats.errors, "error"), many(stats.warnings, "warning")].join(", "),
+                [
+                    number_of(stats.errors, "error"),
+                    number_of(stats.warnings, "warning"),
+                ]
+                .join(", "),
             ),
             (
                 "Functions",
                 [
-                    many(functions.kernels, "kernel"),
-                    many(functions.device, "device function"),
-                    many(functions.declarations, "declaration"),
+                    number_of(functions.kernels, "kernel"),
+                    number_of(functions.device, "device function"),
+                    number_of(functions.declarations, "declaration"),
                 ]
                 .join(", "),
             ),
@@ -125,45 +130,58 @@ pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Res
                     memory.constant, memory.global, memory.local, memory.shared
                 ),
             ),
-            ("Registers used", registers.collect::<Vec<_>>().join(", ")),
-            ("Opcodes", counts(&stats.opcodes, MOST_OPCODES)),
+            ("Registers used", registers.join(", ")),
+            ("Opcodes", counts(&stats.opcodes, MAX_OPCODES)),
         ],
     )?;
-    if let Some(mnemonics) = &stats.mnemonics {
-        let mut table = table();
-        table.set_header(["Count", "Mnemonic"]);
-        for (name, count) in sorted(mnemonics) {
-            table.add_row([&count.to_string(), name]);
-        }
-        align_right(&mut table, &[0]);
-        writeln!(out)?;
-        write_table(out, &table)?;
+    match &stats.mnemonics {
+        Some(mnemonics) => write_mnemonics(out, mnemonics),
+        None => Ok(()),
     }
-    Ok(())
 }
 
+fn write_mnemonics(out: &mut impl Write, mnemonics: &BTreeMap<String, u64>) -> io::Result<()> {
+    let mut table = table();
+    table.set_header(["Count", "Mnemonic"]);
+    for (name, count) in sorted(mnemonics) {
+        table.add_row([&count.to_string(), name]);
+    }
+    align_right(&mut table, &[0]);
+    writeln!(out)?;
+    write_table(out, &table)
+}
+
+fn number_of(count: u64, name: &str) -> String {
+    counted(count as usize, name)
+}
+
+/// The counts, the largest first.
 fn sorted(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
-    let mut sorted: Vec<_> = counts.iter().map(|(k, &v)| (k.as_str(), v)).collect();
+    let mut sorted: Vec<_> = counts
+        .iter()
+        .map(|(name, &count)| (name.as_str(), count))
+        .collect();
     sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     sorted
 }
 
 /// `ld 12, add 7 and 3 more`
-fn counts(counts: &BTreeMap<String, u64>, most: usize) -> String {
+fn counts(counts: &BTreeMap<String, u64>, max: usize) -> String {
     let sorted = sorted(counts);
-    let shown = sorted.iter().take(most);
-    let shown: Vec<String> = shown
+    let listed: Vec<String> = sorted
+        .iter()
+        .take(max)
         .map(|(name, count)| format!("{name} {count}"))
         .collect();
-    match sorted.len().saturating_sub(most) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+    match sorted.len().saturating_sub(max) {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
     }
 }
 
 /// A line for each function.
-pub(super) fn functions(out: &mut impl Write, all: &[FunctionStats]) -> io::Result<()> {
-    if all.is_empty() {
+pub(super) fn functions(out: &mut impl Write, functions: &[FunctionStats]) -> io::Result<()> {
+    if functions.is_empty() {
         return Ok(());
     }
     let mut table = table();
@@ -179,25 +197,29 @@ pub(super) fn functions(out: &mut impl Write, all: &[FunctionStats]) -> io::Resu
         "Requires",
         "Name",
     ]);
-    for of in all {
-        let loops = match of.loops {
+    for stats in functions {
+        let loops = match stats.loops {
             0 => "0".to_owned(),
-            n => format!("{n} (depth {})", of.loop_depth),
+            loops => format!("{loops} (depth {})", stats.loop_depth),
         };
-        let requires = of.requires.first();
-        let requires = requires.map(|pair| format!("{} PTX {}", pair.target, pair.ptx));
-        let kind = if of.is_kernel() { "" } else { ".func " };
+        let requirement = stats
+            .requires
+            .first()
+            .map(|pair| format!("{} PTX {}", pair.target, pair.ptx));
+        let kind = if stats.is_kernel() { "" } else { ".func " };
         table.add_row([
-            of.mix.instructions.to_string(),
-            of.mix.tensor_core.arithmetic.to_string(),
+            stats.mix.instructions.to_string(),
+            stats.mix.tensor_core.arithmetic.to_string(),
             loops,
-            of.mix.barriers.to_string(),
-            of.mix.calls.to_string(),
-            of.shared_bytes.map_or("-".to_owned(), |n| n.to_string()),
-            of.local_bytes.to_string(),
-            of.pressure.max_b32_units.to_string(),
-            requires.unwrap_or_default(),
-            format!("{kind}{}", of.title()),
+            stats.mix.barriers.to_string(),
+            stats.mix.calls.to_string(),
+            stats
+                .shared_bytes
+                .map_or("-".to_owned(), |bytes| bytes.to_string()),
+            stats.local_bytes.to_string(),
+            stats.pressure.max_b32_units.to_string(),
+            requirement.unwrap_or_default(),
+            format!("{kind}{}", stats.title()),
         ]);
     }
     align_right(&mut table, &[0, 1, 3, 4, 5, 6, 7]);
@@ -206,8 +228,7 @@ pub(super) fn functions(out: &mut impl Write, all: &[FunctionStats]) -> io::Resu
 }
 
 /// A line for each function that ptxas reports.
-pub(super) fn machine_code(out: &mut impl Write, all: &[FunctionStats]) -> io::Result<()> {
-    let reported = all.iter().filter_map(|of| Some((of, of.ptxas.as_ref()?)));
+pub(super) fn machine_code(out: &mut impl Write, functions: &[FunctionStats]) -> io::Result<()> {
     let mut table = table();
     table.set_header([
         "Registers",
@@ -218,9 +239,12 @@ pub(super) fn machine_code(out: &mut impl Write, all: &[FunctionStats]) -> io::R
         "Barriers",
         "Name",
     ]);
-    for (of, code) in reported {
-        let registers = code.registers.map(|n| n.to_string());
-        let kind = if of.is_kernel() { "" } else { ".func " };
+    for stats in functions {
+        let Some(code) = &stats.ptxas else {
+            continue;
+        };
+        let registers = code.registers.map(|count| count.to_string());
+        let kind = if stats.is_kernel() { "" } else { ".func " };
         table.add_row([
             registers.unwrap_or("-".to_owned()),
             code.stack_bytes.to_string(),
@@ -228,7 +252,7 @@ pub(super) fn machine_code(out: &mut impl Write, all: &[FunctionStats]) -> io::R
             code.spill_load_bytes.to_string(),
             code.shared_bytes.to_string(),
             code.barriers.to_string(),
-            format!("{kind}{}", of.title()),
+            format!("{kind}{}", stats.title()),
         ]);
     }
     if table.row_count() == 0 {

@@ -51,7 +51,7 @@ fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
 }
 
-/// Appends a text, in quotes if it has to be. What a spreadsheet would evaluate gets a `'` before it, which makes it a text.
+/// Appends a text, in quotes if it has to be. A formula gets a `'` before it, which makes it a text.
 fn text(out: &mut Vec<u8>, text: &str) {
     if is_formula(text) {
         return quoted(out, &format!("'{text}"));
@@ -60,8 +60,10 @@ fn text(out: &mut Vec<u8>, text: &str) {
 }
 
 fn quoted(out: &mut Vec<u8>, text: &str) {
-    let is_special = |b| matches!(b, b',' | b'"' | b'\n' | b'\r');
-    if !text.is_empty() && !text.bytes().any(is_special) {
+    let is_special = text
+        .bytes()
+        .any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
+    if !text.is_empty() && !is_special {
         return raw(out, text);
     }
     out.push(b'"');

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_schema::{DataType, Field};
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
@@ -18,11 +18,11 @@ use rayon::prelude::*;
 use super::words::{self, Words};
 use crate::replace::NewFile;
 
-/// The least rows of a row group, but for the last one. What is encoded of a row group waits in memory.
-const GROUP_ROWS: usize = 1 << 18;
+/// The least number of rows of a row group, but for the last one. The encoded part of a row group waits in memory.
+const MIN_GROUP_ROWS: usize = 1 << 18;
 
-/// The texts of a column with which a row group is complete earlier, in bytes.
-const MOST_TEXT: usize = 1 << 24;
+/// The bytes of the texts of a column with which a row group is complete earlier.
+const MAX_TEXT_BYTES: usize = 1 << 24;
 
 /// A file that is being written.
 pub(super) struct Writer {
@@ -52,12 +52,17 @@ impl Writer {
         if self.group.is_empty() {
             self.group = self.new_group()?;
         }
-        let fields = self.schema.fields().par_iter().zip(batch.columns());
-        let columns = self.group.par_iter_mut().zip(fields);
-        columns.try_for_each(|(column, (field, of))| column.write(field, of))?;
+        let values = self.schema.fields().par_iter().zip(batch.columns());
+        self.group
+            .par_iter_mut()
+            .zip(values)
+            .try_for_each(|(column, (field, values))| column.write(field, values))?;
         self.rows += batch.num_rows();
-        let is_long = |column: &Column| column.text_len() >= MOST_TEXT;
-        if self.rows >= GROUP_ROWS || self.group.iter().any(is_long) {
+        let has_long_column = self
+            .group
+            .iter()
+            .any(|column| column.text_len() >= MAX_TEXT_BYTES);
+        if self.rows >= MIN_GROUP_ROWS || has_long_column {
             self.finish_group()?;
         }
         Ok(())
@@ -66,15 +71,16 @@ impl Writer {
     /// The columns of the next row group. A list of values is one column, too.
     fn new_group(&self) -> Result<Vec<Column>> {
         let index = self.file.flushed_row_groups().len();
-        let writers = self.columns.create_column_writers(index)?.into_iter();
-        let fields = self.schema.fields().iter();
-        let all = writers.zip(self.file.schema_descr().columns()).zip(fields);
-        let column =
-            |((writer, column), field): ((_, &ColumnDescPtr), &FieldRef)| match field.data_type() {
+        let writers = self.columns.create_column_writers(index)?;
+        Ok(writers
+            .into_iter()
+            .zip(self.file.schema_descr().columns())
+            .zip(self.schema.fields())
+            .map(|((writer, column), field)| match field.data_type() {
                 DataType::Dictionary(..) => Column::Words(Words::new(ColumnDescPtr::clone(column))),
                 _ => Column::Values(Box::new(writer)),
-            };
-        Ok(all.map(column).collect())
+            })
+            .collect())
     }
 
     fn finish_group(&mut self) -> Result<()> {
@@ -105,11 +111,11 @@ enum Column {
 }
 
 impl Column {
-    fn write(&mut self, field: &Field, of: &ArrayRef) -> Result<(), ParquetError> {
+    fn write(&mut self, field: &Field, values: &ArrayRef) -> Result<(), ParquetError> {
         match self {
-            Self::Words(words) => words.write(of),
+            Self::Words(words) => words.write(values),
             Self::Values(writer) => {
-                let leaves = compute_leaves(field, of)?;
+                let leaves = compute_leaves(field, values)?;
                 leaves.iter().try_for_each(|leaf| writer.write(leaf))
             }
         }
@@ -146,7 +152,7 @@ impl Chunk {
     }
 }
 
-/// How columns of values are written. Numbers differ little from one row to the next, and texts often repeat. The least and the
+/// The encodings of columns of values. Numbers differ little from one row to the next, and texts often repeat. The least and the
 /// greatest value are recorded of numbers, as they are of words; those of texts would be long and of little use.
 fn properties(schema: &SchemaRef) -> Result<WriterProperties> {
     let columns = ArrowSchemaConverter::new().convert(schema)?;

@@ -1,7 +1,7 @@
 //! The encoding of small numbers in Parquet: runs of equal numbers, and groups of eight numbers as bits.
 
-/// The shortest run that is written as one.
-const SHORTEST: usize = 8;
+/// The length of the shortest run that is written as one.
+const MIN_RUN: usize = 8;
 
 /// The bits that numbers up to `most` need; one at least.
 pub(super) fn width(most: u32) -> u8 {
@@ -10,27 +10,29 @@ pub(super) fn width(most: u32) -> u8 {
 
 /// Appends numbers of at most `width` bits.
 pub(super) fn encode(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
-    // From here, no number is written yet.
-    let mut from = 0;
-    let mut at = 0;
-    while let Some(&number) = numbers.get(at) {
-        let rest = numbers[at..].iter();
-        let run = rest.take_while(|other| **other == number).count();
+    // The index of the first number that is not written yet.
+    let mut written = 0;
+    let mut index = 0;
+    while let Some(&number) = numbers.get(index) {
+        let run = numbers[index..]
+            .iter()
+            .take_while(|next| **next == number)
+            .count();
         // Bits are written in whole groups, which a run fills up.
-        let missing = (at - from).wrapping_neg() % 8;
-        if run >= SHORTEST + missing {
-            at += missing;
-            bits(&numbers[from..at], width, out);
+        let missing = (index - written).wrapping_neg() % 8;
+        if run >= MIN_RUN + missing {
+            index += missing;
+            bits(&numbers[written..index], width, out);
             let run = run - missing;
             varint(run << 1, out);
             out.extend_from_slice(&number.to_le_bytes()[..usize::from(width).div_ceil(8)]);
-            at += run;
-            from = at;
+            index += run;
+            written = index;
         } else {
-            at += run;
+            index += run;
         }
     }
-    bits(&numbers[from..], width, out);
+    bits(&numbers[written..], width, out);
 }
 
 /// Appends groups of eight numbers; zeros fill up the last one.

@@ -21,8 +21,9 @@ use super::rle;
 /// A column of a row group.
 pub(super) struct Words {
     column: ColumnDescPtr,
-    known: HashMap<Box<str>, u32>,
-    /// The texts that are known, as they are written.
+    /// The number of each text in the dictionary.
+    numbers: HashMap<Box<str>, u32>,
+    /// The texts of the dictionary, as they are written.
     dictionary: Vec<u8>,
     pages: Vec<u8>,
     rows: usize,
@@ -39,7 +40,7 @@ impl Words {
     pub(super) fn new(column: ColumnDescPtr) -> Self {
         Self {
             column,
-            known: HashMap::new(),
+            numbers: HashMap::new(),
             dictionary: Vec::new(),
             pages: Vec::new(),
             rows: 0,
@@ -48,21 +49,18 @@ impl Words {
     }
 
     /// Adds a page with the rows of a batch.
-    pub(super) fn write(&mut self, of: &ArrayRef) -> Result<()> {
-        let wrong = || ParquetError::General("expected a dictionary of texts".to_owned());
-        let words = of.as_any().downcast_ref::<DictionaryArray<Int32Type>>();
-        let words = words.ok_or_else(wrong)?;
-        let texts = words.values().as_any().downcast_ref::<LargeStringArray>();
-        let texts: Vec<u32> = texts
-            .ok_or_else(wrong)?
+    pub(super) fn write(&mut self, values: &ArrayRef) -> Result<()> {
+        let (words, texts) = dictionary_of_texts(values)
+            .ok_or_else(|| ParquetError::General("expected a dictionary of texts".to_owned()))?;
+        let text_numbers: Vec<u32> = texts
             .iter()
             .map(|text| self.number(text.unwrap_or_default()))
             .collect();
-        let number = |key: &i32| texts.get(*key as usize).copied().unwrap_or(0);
+        let number = |key: i32| text_numbers.get(key as usize).copied().unwrap_or(0);
         let keys = words.keys();
         let numbers: Vec<u32> = match keys.nulls() {
-            Some(_) => keys.iter().flatten().map(|key| number(&key)).collect(),
-            None => keys.values().iter().map(number).collect(),
+            Some(_) => keys.iter().flatten().map(number).collect(),
+            None => keys.values().iter().copied().map(number).collect(),
         };
         let mut page = Vec::new();
         if self.column.max_def_level() > 0 {
@@ -74,7 +72,7 @@ impl Words {
             let length = page.len() as u32 - 4;
             page[..4].copy_from_slice(&length.to_le_bytes());
         }
-        let width = rle::width(self.known.len().saturating_sub(1) as u32);
+        let width = rle::width(self.numbers.len().saturating_sub(1) as u32);
         page.push(width);
         rle::encode(&numbers, width, &mut page);
         self.rows += keys.len();
@@ -92,11 +90,11 @@ impl Words {
 
     /// The number of a text in the dictionary of the row group.
     fn number(&mut self, text: &str) -> u32 {
-        if let Some(&number) = self.known.get(text) {
+        if let Some(&number) = self.numbers.get(text) {
             return number;
         }
-        let number = self.known.len() as u32;
-        self.known.insert(text.into(), number);
+        let number = self.numbers.len() as u32;
+        self.numbers.insert(text.into(), number);
         let length = text.len() as u32;
         self.dictionary.extend_from_slice(&length.to_le_bytes());
         self.dictionary.extend_from_slice(text.as_bytes());
@@ -110,12 +108,20 @@ impl Words {
 
     /// The dictionary and the pages. They are not compressed: the numbers take few bits.
     pub(super) fn close(self) -> Result<Chunk> {
-        let least = self.known.keys().min().map(|text| ByteArray::from(&**text));
-        let greatest = self.known.keys().max().map(|text| ByteArray::from(&**text));
+        let least = self
+            .numbers
+            .keys()
+            .min()
+            .map(|text| ByteArray::from(&**text));
+        let greatest = self
+            .numbers
+            .keys()
+            .max()
+            .map(|text| ByteArray::from(&**text));
         let nulls = Some(self.nulls as u64);
         let dictionary = Page::DictionaryPage {
             buf: self.dictionary.into(),
-            num_values: self.known.len() as u32,
+            num_values: self.numbers.len() as u32,
             encoding: Encoding::PLAIN,
             is_sorted: false,
         };
@@ -148,6 +154,17 @@ impl Words {
         let bytes = bytes.into();
         Ok(Chunk { bytes, result })
     }
+}
+
+/// The dictionary that a column is, and its texts.
+fn dictionary_of_texts(
+    values: &ArrayRef,
+) -> Option<(&DictionaryArray<Int32Type>, &LargeStringArray)> {
+    let words = values
+        .as_any()
+        .downcast_ref::<DictionaryArray<Int32Type>>()?;
+    let texts = words.values().as_any().downcast_ref()?;
+    Some((words, texts))
 }
 
 /// Appends a page with its header.

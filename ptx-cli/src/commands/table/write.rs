@@ -15,8 +15,11 @@ use crate::output::{self, Out, Status};
 use crate::replace::NewFile;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let tables = args.tables.iter().map(|name| name.parse::<TableName>());
-    let tables = tables.collect::<Result<Vec<_>, _>>()?;
+    let tables = args
+        .tables
+        .iter()
+        .map(|name| name.parse::<TableName>())
+        .collect::<Result<Vec<_>, _>>()?;
     let mut options = ScanOptions::new(&tables).threads(rayon::current_num_threads());
     if !args.columns.is_empty() {
         let [table] = tables[..] else {
@@ -29,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut scan = Scan::new(sources(&args.files)?, &options);
     for batch in &mut scan {
         let (table, batch) = batch?;
-        if let Some((_, writer)) = writers.iter_mut().find(|(of, _)| *of == table) {
+        if let Some((_, writer)) = writers.iter_mut().find(|(name, _)| *name == table) {
             writer.write(&batch)?;
         }
     }
@@ -48,36 +51,35 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
 }
 
-/// What is read. Standard input is read here.
+/// The sources of the rows. Standard input is read here.
 fn sources(files: &[PathBuf]) -> Result<Vec<Source>> {
     let mut sources = Vec::with_capacity(files.len());
     for file in files {
-        sources.push(match file.as_os_str() == "-" {
-            true => {
-                let mut bytes = Vec::new();
-                io::stdin().lock().read_to_end(&mut bytes)?;
-                Source::Bytes("<stdin>".to_owned(), bytes)
-            }
-            false => Source::Path(file.clone()),
+        sources.push(if file.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            io::stdin().lock().read_to_end(&mut bytes)?;
+            Source::Bytes("<stdin>".to_owned(), bytes)
+        } else {
+            Source::Path(file.clone())
         });
     }
     Ok(sources)
 }
 
-/// Where a table is written.
+/// A writer of one table.
 enum Writer {
     Parquet(Box<parquet::Writer>),
-    Arrow(Box<StreamWriter<Place>>),
-    Text(Place, Rows, Vec<u8>),
+    Arrow(Box<StreamWriter<Destination>>),
+    Text(Destination, Rows, Vec<u8>),
 }
 
-/// Where bytes are written.
-enum Place {
+/// A file or standard output.
+enum Destination {
     File(BufWriter<NewFile>),
     Stdout(Out),
 }
 
-impl Write for Place {
+impl Write for Destination {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::File(file) => file.write(bytes),
@@ -93,14 +95,18 @@ impl Write for Place {
     }
 }
 
-impl Place {
-    /// All bytes are written.
+impl Destination {
+    /// Writes all bytes that wait.
     fn finish(self) -> io::Result<()> {
         match self {
             Self::File(file) => file.into_inner()?.finish(),
             Self::Stdout(mut out) => out.flush(),
         }
     }
+}
+
+fn create(path: &Path) -> Result<NewFile> {
+    NewFile::replace(path).with_context(|| clean(&path.to_string_lossy()).into_owned())
 }
 
 /// Appends rows as text.
@@ -112,16 +118,17 @@ fn writers(args: &Args, options: &ScanOptions) -> Result<Vec<(TableName, Writer)
         let Some(folder) = &args.output else {
             bail!("several tables need `--output DIR`");
         };
-        let named = |path: &Path| clean(&path.to_string_lossy()).into_owned();
-        fs::create_dir_all(folder).with_context(|| named(folder))?;
-        let all = options.tables().iter().map(|(table, schema)| {
-            let name = format!("{table}.{}", args.format.extension());
-            Ok((
-                *table,
-                Writer::new(args.format, schema, Some(&folder.join(name)))?,
-            ))
-        });
-        return all.collect();
+        fs::create_dir_all(folder)
+            .with_context(|| clean(&folder.to_string_lossy()).into_owned())?;
+        return options
+            .tables()
+            .iter()
+            .map(|(table, schema)| {
+                let name = format!("{table}.{}", args.format.extension());
+                let writer = Writer::new(args.format, schema, Some(&folder.join(name)))?;
+                Ok((*table, writer))
+            })
+            .collect();
     };
     let writer = Writer::new(args.format, schema, args.output.as_deref())?;
     Ok(vec![(*table, writer)])
@@ -140,9 +147,6 @@ impl Format {
 
 impl Writer {
     fn new(format: Format, schema: &SchemaRef, path: Option<&Path>) -> Result<Self> {
-        let create = |path: &Path| {
-            NewFile::replace(path).with_context(|| clean(&path.to_string_lossy()).into_owned())
-        };
         if format == Format::Parquet {
             let Some(path) = path else {
                 bail!("Parquet needs `--output FILE`");
@@ -151,8 +155,8 @@ impl Writer {
             return Ok(Self::Parquet(Box::new(writer)));
         }
         let mut out = match path {
-            Some(path) => Place::File(BufWriter::new(create(path)?)),
-            None => Place::Stdout(Out::new()),
+            Some(path) => Destination::File(BufWriter::new(create(path)?)),
+            None => Destination::Stdout(Out::new()),
         };
         Ok(match format {
             Format::Arrow => Self::Arrow(Box::new(StreamWriter::try_new(out, schema)?)),

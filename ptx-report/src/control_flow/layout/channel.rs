@@ -226,7 +226,6 @@ impl Skyline {
     }
 
     /// Raises the height between two x coordinates to at least `height`.
-
     pub(super) fn raise(&mut self, low: f64, high: f64, height: usize) {
         let (inside, ancestors) = self.nodes(self.range(low, high));
         for node in inside {

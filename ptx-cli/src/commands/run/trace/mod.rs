@@ -1,6 +1,6 @@
 //! `--trace`: the execution of selected threads, step by step.
 
-mod places;
+mod instructions;
 pub(crate) mod record;
 mod selection;
 mod text;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::Result;
@@ -19,12 +19,12 @@ use ptx_vm::{ExecutedStep, Launch, Machine, Outcome, RunError, StepObserver, Ste
 use super::progress::Watch;
 use crate::commands::rewrite::ParsedSource;
 use crate::output::{self, Out};
-use places::Places;
+use instructions::Instructions;
 use record::JsonStep;
 use selection::{Selected, Selection};
 
-/// Lines that wait to be written.
-const WAITING: usize = 1 << 10;
+/// The largest number of lines that wait to be written.
+const MAX_WAITING: usize = 1 << 10;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
@@ -36,45 +36,46 @@ pub(super) struct Options {
     trace_limit: u64,
 }
 
-/// How many lines were written, and whether the limit left any out.
+/// The extent of a trace.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Traced {
     pub(super) lines: u64,
+    /// Whether the limit omitted no lines.
     pub(super) complete: bool,
 }
 
 /// The trace of a run.
 pub(super) struct Trace<'m> {
     selected: Selected<'m>,
-    read: &'m ParsedSource,
-    json: bool,
+    parsed: &'m ParsedSource,
+    is_json: bool,
     limit: u64,
-    /// The lines that were written.
+    /// The number of lines that were written, or would have been written without the limit.
     lines: AtomicU64,
-    /// Whether nothing more is written.
+    /// Whether no more lines are written.
     ended: AtomicBool,
-    places: Mutex<Places<'m>>,
+    instructions: Mutex<Instructions<'m>>,
 }
 
 impl Options {
-    /// The trace of a module, whose source lines these are, if one is wanted.
+    /// The trace of a module, if it is requested. `lines` are the source lines of the module.
     pub(super) fn trace<'m>(
         &'m self,
-        read: &'m ParsedSource,
+        parsed: &'m ParsedSource,
         lines: &'m SourceLines<'m>,
-        json: bool,
+        is_json: bool,
     ) -> Result<Option<Trace<'m>>> {
         let Some(selection) = &self.trace else {
             return Ok(None);
         };
         Ok(Some(Trace {
-            selected: selection.within(&read.module)?,
-            read,
-            json,
+            selected: selection.within(&parsed.module)?,
+            parsed,
+            is_json,
             limit: self.trace_limit,
             lines: AtomicU64::new(0),
             ended: AtomicBool::new(false),
-            places: Mutex::new(Places::new(read, lines)),
+            instructions: Mutex::new(Instructions::new(parsed, lines)),
         }))
     }
 }
@@ -88,15 +89,15 @@ impl Trace<'_> {
         launch: &Launch,
         out: &mut Out,
     ) -> Result<Result<Outcome, RunError>> {
-        let (sender, lines) = sync_channel::<String>(WAITING);
+        let (sender, lines) = sync_channel::<String>(MAX_WAITING);
         let tracer = Tracer {
             trace: self,
             grid: launch.grid,
             block: launch.block,
             lines: sender,
         };
-        let written: (Result<Outcome, RunError>, std::io::Result<()>) = thread::scope(|scope| {
-            let running = scope.spawn(move || watch.run(machine, launch, Some(&tracer)));
+        let (result, written) = thread::scope(|scope| {
+            let launch_thread = scope.spawn(move || watch.run(machine, launch, Some(&tracer)));
             let mut written = Ok(());
             for line in lines {
                 written = out
@@ -106,17 +107,16 @@ impl Trace<'_> {
                     break;
                 }
             }
-            let ended = running.join();
-            (
-                ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                written,
-            )
+            let result = launch_thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (result, written)
         });
-        written.1?;
-        Ok(written.0)
+        written?;
+        Ok(result)
     }
 
-    /// What was written so far.
+    /// The extent of the trace so far.
     pub(super) fn traced(&self) -> Traced {
         let lines = self.lines.load(Ordering::Relaxed);
         Traced {
@@ -125,7 +125,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Says that there was more.
+    /// Reports whether the limit ended the trace.
     pub(super) fn note(&self) {
         if !self.traced().complete {
             let limit = self.limit;
@@ -133,6 +133,13 @@ impl Trace<'_> {
                 "ptxkit: the trace ends after {limit} lines; use `--trace-limit N` to change the limit, or `--trace=SELECTION` to select fewer steps"
             ));
         }
+    }
+}
+impl<'m> Trace<'m> {
+    fn instructions(&self) -> MutexGuard<'_, Instructions<'m>> {
+        self.instructions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -152,17 +159,16 @@ impl fmt::Debug for Tracer<'_, '_> {
 
 impl StepObserver for Tracer<'_, '_> {
     fn lanes(&self, place: &StepPlace) -> u32 {
-        if self.trace.ended.load(Ordering::Relaxed) {
+        let trace = self.trace;
+        if trace.ended.load(Ordering::Relaxed) {
             return 0;
         }
-        let lanes = self.trace.selected.lanes(place, self.grid, self.block);
-        if lanes == 0 || !self.trace.selected.has_lines() {
+        let lanes = trace.selected.lanes(place, self.grid, self.block);
+        if lanes == 0 || !trace.selected.has_lines() {
             return lanes;
         }
-        let places = self.trace.places.lock();
-        let mut places = places.unwrap_or_else(PoisonError::into_inner);
-        let line = places.line(place.function, place.inst);
-        if self.trace.selected.has_line(line) {
+        let line = trace.instructions().line(place.function, place.inst);
+        if trace.selected.has_line(line) {
             lanes
         } else {
             0
@@ -171,19 +177,19 @@ impl StepObserver for Tracer<'_, '_> {
 
     fn step(&self, step: &ExecutedStep<'_>) {
         let trace = self.trace;
-        let places = trace.places.lock();
-        let mut places = places.unwrap_or_else(PoisonError::into_inner);
-        let place = places.get(step.place.function, step.place.inst);
-        let record = JsonStep::new(step, self.block, &place, &mut places);
-        let lines = match trace.json {
-            true => serde_json::to_string(&record).into_iter().collect(),
-            false => text::lines(&trace.read.source.name, &record),
+        let mut instructions = trace.instructions();
+        let instruction = instructions.get(step.place.function, step.place.inst);
+        let record = JsonStep::new(step, self.block, &instruction, &mut instructions);
+        let lines = if trace.is_json {
+            serde_json::to_string(&record).into_iter().collect()
+        } else {
+            text::lines(&trace.parsed.source.name, &record)
         };
         for mut line in lines {
             line.push('\n');
-            let before = trace.lines.fetch_add(1, Ordering::Relaxed);
-            // Standard output was closed, or there were enough lines.
-            if before >= trace.limit || self.lines.send(line).is_err() {
+            let index = trace.lines.fetch_add(1, Ordering::Relaxed);
+            // The receiver is dropped if standard output is closed.
+            if index >= trace.limit || self.lines.send(line).is_err() {
                 trace.ended.store(true, Ordering::Relaxed);
                 return;
             }

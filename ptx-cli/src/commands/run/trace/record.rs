@@ -6,7 +6,7 @@ use ptx_report::source_frames::JsonFrame;
 use ptx_vm::{AccessUse, ExecutedStep, RegisterValues, StepAccess, StepState};
 use serde::Serialize;
 
-use super::places::{Place, Places};
+use super::instructions::{Instruction, Instructions};
 use super::selection::thread;
 
 /// A step of a warp.
@@ -92,38 +92,39 @@ pub(super) struct JsonBytes {
 }
 
 impl<'p> JsonStep<'p> {
-    /// A step of a launch whose CTAs have this size.
+    /// Records a step of a launch whose CTAs have the size `block`.
     pub(super) fn new(
         step: &ExecutedStep<'_>,
         block: [u32; 3],
-        place: &'p Place,
-        places: &mut Places<'_>,
+        instruction: &'p Instruction,
+        instructions: &mut Instructions<'_>,
     ) -> Self {
-        let of = step.place;
+        let place = step.place;
         let (state, failure) = match &step.state {
             StepState::Waits => ("waits", None),
             StepState::Calls => ("calls", None),
             StepState::Resumed => ("resumed", None),
-            StepState::Failed(lane, why) => {
-                let [x, y, z] = thread(of.first_thread + *lane as u32, block);
-                ("failed", Some(format!("{why}, in thread ({x}, {y}, {z})")))
+            StepState::Failed(lane, reason) => {
+                let [x, y, z] = thread(place.first_thread + *lane as u32, block);
+                let failure = format!("{reason}, in thread ({x}, {y}, {z})");
+                ("failed", Some(failure))
             }
             _ => ("done", None),
         };
-        let lanes = (0..32).filter(|lane| step.lanes >> lane & 1 == 1);
-        let threads = lanes.map(|lane| {
-            let active = of.active >> lane & 1 == 1;
-            let mut values = |all: &[RegisterValues]| {
-                let all = all.iter().map(|value| {
-                    let register = places.register(of.function, value.register());
-                    JsonValue::new(register, value.ty(), value.bits(lane as usize))
-                });
-                all.collect::<Vec<_>>()
+        let mut threads = Vec::new();
+        for lane in (0..32).filter(|lane| step.lanes >> lane & 1 == 1) {
+            let active = place.active >> lane & 1 == 1;
+            let mut values = |registers: &[RegisterValues]| -> Vec<JsonValue> {
+                registers
+                    .iter()
+                    .map(|value| {
+                        let name = instructions.register(place.function, value.register());
+                        JsonValue::new(name, value.ty(), value.bits(lane as usize))
+                    })
+                    .collect()
             };
-            let accesses = step.accesses.iter();
-            let accesses = accesses.filter(|access| access.lane == lane as usize);
-            JsonThread {
-                thread: thread(of.first_thread + lane, block),
+            threads.push(JsonThread {
+                thread: thread(place.first_thread + lane, block),
                 active,
                 reads: values(step.reads),
                 writes: if active {
@@ -131,21 +132,25 @@ impl<'p> JsonStep<'p> {
                 } else {
                     Vec::new()
                 },
-                accesses: accesses.map(JsonAccess::new).collect(),
-            }
-        });
-        let threads = threads.collect();
+                accesses: step
+                    .accesses
+                    .iter()
+                    .filter(|access| access.lane == lane as usize)
+                    .map(JsonAccess::new)
+                    .collect(),
+            });
+        }
         Self {
-            step: of.number,
-            function: &place.function,
-            line: place.line,
-            instruction: &place.instruction,
-            source: &place.source,
-            block: of.block,
-            warp: of.first_thread / 32,
-            mask: of.mask,
-            active: of.active,
-            depth: of.depth,
+            step: place.number,
+            function: &instruction.function,
+            line: instruction.line,
+            instruction: &instruction.text,
+            source: &instruction.source,
+            block: place.block,
+            warp: place.first_thread / 32,
+            mask: place.mask,
+            active: place.active,
+            depth: place.depth,
             state,
             failure,
             threads,
@@ -167,7 +172,7 @@ impl JsonValue {
 
 impl JsonAccess {
     fn new(access: &StepAccess) -> Self {
-        let bytes = |all: &[u8]| (!all.is_empty()).then(|| JsonBytes::new(all, access.ty));
+        let contents = |bytes: &[u8]| (!bytes.is_empty()).then(|| JsonBytes::new(bytes, access.ty));
         Self {
             usage: match access.usage {
                 AccessUse::Read => "read",
@@ -179,33 +184,34 @@ impl JsonAccess {
             address: format!("{:#x}", access.address),
             bytes: access.bytes,
             ty: access.ty.map(name),
-            before: bytes(&access.before),
-            after: bytes(&access.after),
+            before: contents(&access.before),
+            after: contents(&access.after),
         }
     }
 }
 
 impl JsonBytes {
-    /// The number of bytes.
+    /// The number of bytes that are recorded.
     pub(super) const fn count(&self) -> u64 {
         self.bytes.len() as u64 / 2
     }
 
-    fn new(all: &[u8], ty: Option<ScalarType>) -> Self {
-        let hex: String = all.iter().map(|byte| format!("{byte:02x}")).collect();
-        let each = ty.map_or(0, |ty| usize::from(ty.bits() / 8));
-        let elements: Vec<u128> = match each {
-            1..=16 => all.chunks_exact(each).map(little_endian).collect(),
-            _ => Vec::new(),
-        };
-        let shown = |show: fn(ScalarType, u128) -> String| {
-            let all = elements.iter().zip(ty.into_iter().cycle());
-            all.map(|(bits, ty)| show(ty, *bits)).collect::<Vec<_>>()
-        };
-        let values = shown(plain);
-        let text = match values.is_empty() {
-            true => format!("bytes {hex}"),
-            false => shown(text).join(", "),
+    fn new(bytes: &[u8], ty: Option<ScalarType>) -> Self {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut values = Vec::new();
+        let mut texts = Vec::new();
+        if let Some(ty) = ty
+            && let size @ 1..=16 = usize::from(ty.bits() / 8)
+        {
+            for element in bytes.chunks_exact(size).map(little_endian) {
+                values.push(plain(ty, element));
+                texts.push(text(ty, element));
+            }
+        }
+        let text = if values.is_empty() {
+            format!("bytes {hex}")
+        } else {
+            texts.join(", ")
         };
         Self {
             bytes: hex,
@@ -219,5 +225,5 @@ fn little_endian(bytes: &[u8]) -> u128 {
     bytes
         .iter()
         .rev()
-        .fold(0, |all, byte| all << 8 | u128::from(*byte))
+        .fold(0, |number, byte| number << 8 | u128::from(*byte))
 }

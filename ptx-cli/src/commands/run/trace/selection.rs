@@ -1,4 +1,4 @@
-//! Which steps of a launch a trace shows: `block:0,thread:0-31,function:NAME,lines:10-20`.
+//! The selection of the steps that a trace shows: `block:0,thread:0-31,function:NAME,lines:10-20`.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -9,17 +9,17 @@ use ptx_report::clean;
 use ptx_report::demangle::FunctionPattern;
 use ptx_vm::StepPlace;
 
-/// Threads of a CTA, or CTAs of a grid.
+/// Selected threads of a CTA, or selected CTAs of a grid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Indices {
     All,
-    /// By their numbers, in the order of `x`, then `y`, then `z`.
+    /// A range of numbers, in the order of `x`, then `y`, then `z`.
     Numbers(RangeInclusive<u64>),
-    /// By the index in each dimension.
-    At([u32; 3]),
+    /// The index in each dimension.
+    Index([u32; 3]),
 }
 
-/// What is shown.
+/// The steps that are shown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     blocks: Vec<Indices>,
@@ -34,28 +34,28 @@ impl FromStr for Selection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{FORMS}; found `{}`", clean(text));
+        let error = || format!("{FORMS}; found `{}`", clean(text));
         let mut selection = Self::default();
         for part in text.split(',').filter(|part| !part.is_empty()) {
-            let (kind, what) = part.split_once(':').ok_or_else(wrong)?;
+            let (kind, value) = part.split_once(':').ok_or_else(error)?;
             match kind {
-                "block" => selection.blocks.push(what.parse().map_err(|()| wrong())?),
-                "thread" => selection.threads.push(what.parse().map_err(|()| wrong())?),
+                "block" => selection.blocks.push(value.parse().map_err(|()| error())?),
+                "thread" => selection.threads.push(value.parse().map_err(|()| error())?),
                 "warp" => {
-                    let warps = range(what).ok_or_else(wrong)?;
+                    let warps = range(value).ok_or_else(error)?;
                     let end = warps.end().saturating_mul(32).saturating_add(31);
                     let threads = warps.start().saturating_mul(32)..=end;
                     selection.threads.push(Indices::Numbers(threads));
                 }
-                "function" => selection.functions.push(FunctionPattern::new(what)),
+                "function" => selection.functions.push(FunctionPattern::new(value)),
                 "lines" => {
-                    let lines = range(what).ok_or_else(wrong)?;
-                    let line = |n: &u64| u32::try_from(*n).map_err(|_| wrong());
+                    let lines = range(value).ok_or_else(error)?;
+                    let line = |n: &u64| u32::try_from(*n).map_err(|_| error());
                     selection
                         .lines
                         .push(line(lines.start())?..=line(lines.end())?);
                 }
-                _ => return Err(wrong()),
+                _ => return Err(error()),
             }
         }
         Ok(selection)
@@ -72,11 +72,11 @@ impl FromStr for Indices {
         if !text.contains('.') {
             return range(text).map(Self::Numbers).ok_or(());
         }
-        let mut at = [0; 3];
-        for (n, part) in text.split('.').enumerate() {
-            *at.get_mut(n).ok_or(())? = part.parse().map_err(|_| ())?;
+        let mut index = [0; 3];
+        for (dimension, part) in text.split('.').enumerate() {
+            *index.get_mut(dimension).ok_or(())? = part.parse().map_err(|_| ())?;
         }
-        Ok(Self::At(at))
+        Ok(Self::Index(index))
     }
 }
 
@@ -88,10 +88,10 @@ fn range(text: &str) -> Option<RangeInclusive<u64>> {
 }
 
 impl Indices {
-    fn has(&self, index: [u32; 3], sizes: [u32; 3]) -> bool {
+    fn contains(&self, index: [u32; 3], sizes: [u32; 3]) -> bool {
         match self {
             Self::All => true,
-            Self::At(at) => *at == index,
+            Self::Index(selected) => *selected == index,
             Self::Numbers(numbers) => numbers.contains(&number(index, sizes)),
         }
     }
@@ -112,25 +112,25 @@ pub(super) const fn thread(number: u32, [x, y, _]: [u32; 3]) -> [u32; 3] {
 /// A selection for launches of a module.
 #[derive(Debug)]
 pub(super) struct Selected<'s> {
-    of: &'s Selection,
-    /// `None` for all.
+    selection: &'s Selection,
+    /// The selected functions; `None` for all functions.
     functions: Option<Vec<FuncId>>,
 }
 
 impl Selection {
-    /// Finds the functions that it names.
+    /// Finds the functions that the selection names.
     pub(super) fn within(&self, module: &Module) -> Result<Selected<'_>> {
         let mut functions = Vec::new();
-        for wanted in &self.functions {
+        for pattern in &self.functions {
             let names = module.definitions().map(|(_, f, _)| module.name(f.name));
-            let found = wanted.select(names)?;
-            if found.is_empty() {
-                bail!("there is no function `{wanted}` to trace");
+            let selected = pattern.select(names)?;
+            if selected.is_empty() {
+                bail!("there is no function `{pattern}` to trace");
             }
-            functions.extend(found.iter().filter_map(|name| module.function(name)));
+            functions.extend(selected.iter().filter_map(|name| module.function(name)));
         }
         Ok(Selected {
-            of: self,
+            selection: self,
             functions: (!self.functions.is_empty()).then_some(functions),
         })
     }
@@ -139,36 +139,41 @@ impl Selection {
 impl Selected<'_> {
     /// Whether lines are selected.
     pub(super) fn has_lines(&self) -> bool {
-        !self.of.lines.is_empty()
+        !self.selection.lines.is_empty()
     }
 
     /// Whether steps at a PTX line are shown.
     pub(super) fn has_line(&self, line: u32) -> bool {
-        let mut lines = self.of.lines.iter();
-        lines.any(|lines| lines.contains(&line))
+        self.selection
+            .lines
+            .iter()
+            .any(|lines| lines.contains(&line))
     }
 
-    /// The lanes of a step that are shown, in a launch of this grid and these CTAs; without a word about it, the first thread of the first CTA.
+    /// The lanes of a step that are shown, in a launch with this grid and these CTAs. By default, only the first thread of the first CTA is shown.
     pub(super) fn lanes(&self, place: &StepPlace, grid: [u32; 3], block: [u32; 3]) -> u32 {
-        let first = [Indices::Numbers(0..=0)];
-        let or_first = |all: &[Indices], index, sizes| match all.is_empty() {
-            true => first[0].has(index, sizes),
-            false => all.iter().any(|one| one.has(index, sizes)),
+        let is_selected = |selected: &[Indices], index, sizes| {
+            if selected.is_empty() {
+                number(index, sizes) == 0
+            } else {
+                selected
+                    .iter()
+                    .any(|indices| indices.contains(index, sizes))
+            }
         };
-        if !or_first(&self.of.blocks, place.block, grid) {
+        if !is_selected(&self.selection.blocks, place.block, grid) {
             return 0;
         }
         let functions = self.functions.as_ref();
-        if functions.is_some_and(|all| !all.contains(&place.function)) {
+        if functions.is_some_and(|functions| !functions.contains(&place.function)) {
             return 0;
         }
-        let is_shown = |lane: &u32| {
-            let index = thread(place.first_thread + lane, block);
-            place.mask >> lane & 1 == 1 && or_first(&self.of.threads, index, block)
-        };
         (0..32)
-            .filter(is_shown)
-            .fold(0, |all, lane| all | 1 << lane)
+            .filter(|lane| {
+                let index = thread(place.first_thread + lane, block);
+                place.mask >> lane & 1 == 1 && is_selected(&self.selection.threads, index, block)
+            })
+            .fold(0, |lanes, lane| lanes | 1 << lane)
     }
 }
 
@@ -181,7 +186,7 @@ mod tests {
         let selection: Selection = "block:1-3,block:2.0.1,thread:all,warp:2,lines:7"
             .parse()
             .unwrap();
-        let blocks = [Indices::Numbers(1..=3), Indices::At([2, 0, 1])];
+        let blocks = [Indices::Numbers(1..=3), Indices::Index([2, 0, 1])];
         assert_eq!(selection.blocks, blocks);
         assert_eq!(selection.threads, [Indices::All, Indices::Numbers(64..=95)]);
         assert_eq!(selection.lines, [7..=7]);

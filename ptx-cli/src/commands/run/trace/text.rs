@@ -1,13 +1,13 @@
-//! A step of a trace as lines of text.
+//! The steps of a trace as lines of text.
 
 use std::fmt::Write as _;
 
 use ptx_report::clean;
 use ptx_report::source_frames::JsonFrame;
 
-use super::record::{JsonAccess, JsonStep, JsonThread, JsonValue};
+use super::record::{JsonAccess, JsonBytes, JsonStep, JsonThread, JsonValue};
 
-/// A line for the step, and one for each thread that has something to show.
+/// A line for the step, and one for each thread with values or accesses.
 pub(super) fn lines(file: &str, step: &JsonStep<'_>) -> Vec<String> {
     let [x, y, z] = step.block;
     let mut first = format!("{file}:{}", step.line);
@@ -21,8 +21,8 @@ pub(super) fn lines(file: &str, step: &JsonStep<'_>) -> Vec<String> {
         let _ = write!(first, " of {:08x}", step.mask);
     }
     match (step.state, &step.failure) {
-        (_, Some(why)) => {
-            let _ = write!(first, ": {why}");
+        (_, Some(failure)) => {
+            let _ = write!(first, ": {failure}");
         }
         ("done", _) => {}
         ("resumed", _) => first.push_str(", resumed"),
@@ -30,50 +30,51 @@ pub(super) fn lines(file: &str, step: &JsonStep<'_>) -> Vec<String> {
             let _ = write!(first, ", {state}");
         }
     }
-    let mut all = vec![first];
-    all.extend(step.threads.iter().filter_map(thread));
-    all
+    let mut lines = vec![first];
+    lines.extend(step.threads.iter().filter_map(thread));
+    lines
 }
 
-fn thread(of: &JsonThread) -> Option<String> {
-    let [x, y, z] = of.thread;
+fn thread(thread: &JsonThread) -> Option<String> {
+    let [x, y, z] = thread.thread;
     let mut parts = Vec::new();
-    if !of.reads.is_empty() || !of.writes.is_empty() {
-        let mut registers = values(&of.reads);
-        if !of.writes.is_empty() {
-            let space = if of.reads.is_empty() { "" } else { " " };
-            let _ = write!(registers, "{space}-> {}", values(&of.writes));
+    if !thread.reads.is_empty() || !thread.writes.is_empty() {
+        let mut registers = values(&thread.reads);
+        if !thread.writes.is_empty() {
+            let space = if thread.reads.is_empty() { "" } else { " " };
+            let _ = write!(registers, "{space}-> {}", values(&thread.writes));
         }
         parts.push(registers);
     }
-    if !of.active {
+    if !thread.active {
         parts.push("not executed".to_owned());
     }
-    parts.extend(of.accesses.iter().map(access));
+    parts.extend(thread.accesses.iter().map(access));
     (!parts.is_empty()).then(|| format!("    ({x}, {y}, {z}) {}", parts.join("; ")))
 }
 
-fn values(all: &[JsonValue]) -> String {
-    let one = |value: &JsonValue| format!("{} = {}", clean(&value.register), value.text);
-    let all: Vec<String> = all.iter().map(one).collect();
-    all.join(", ")
+fn values(values: &[JsonValue]) -> String {
+    let texts: Vec<String> = values
+        .iter()
+        .map(|value| format!("{} = {}", clean(&value.register), value.text))
+        .collect();
+    texts.join(", ")
 }
 
-fn access(of: &JsonAccess) -> String {
-    let space = of.space.trim_start_matches('.');
-    let mut text = format!("{}s {} {}", of.usage, space, of.address);
-    let values = [&of.before, &of.after].into_iter().flatten();
-    let values: Vec<&str> = values.map(|bytes| &*bytes.text).collect();
-    if !values.is_empty() {
-        let _ = write!(text, ": {}", values.join(" to "));
+fn access(access: &JsonAccess) -> String {
+    let space = access.space.trim_start_matches('.');
+    let mut text = format!("{}s {} {}", access.usage, space, access.address);
+    let contents: Vec<&str> = [&access.before, &access.after]
+        .into_iter()
+        .flatten()
+        .map(|contents| &*contents.text)
+        .collect();
+    if !contents.is_empty() {
+        let _ = write!(text, ": {}", contents.join(" to "));
     }
-    let shown = of
-        .before
-        .as_ref()
-        .or(of.after.as_ref())
-        .map_or(0, |b| b.count());
-    if shown < of.bytes {
-        let _ = write!(text, " ... ({} bytes)", of.bytes);
+    let recorded = access.before.as_ref().or(access.after.as_ref());
+    if recorded.map_or(0, JsonBytes::count) < access.bytes {
+        let _ = write!(text, " ... ({} bytes)", access.bytes);
     }
     text
 }
