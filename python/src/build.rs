@@ -161,20 +161,22 @@ fn operand(value: &Bound<'_, PyAny>, precision: Precision) -> PyResult<OperandEx
         return Ok(special.map_or_else(|| words(&text), OperandExpr::Special));
     }
     if let Ok(list) = value.cast::<PyList>() {
-        return Ok(bracket(operands(list, precision)?));
+        return Ok(bracket(operands(list.iter(), precision)?));
     }
     if let Ok(tuple) = value.cast::<PyTuple>() {
-        return Ok(OperandExpr::Vector(operands(tuple, precision)?));
+        return Ok(OperandExpr::Vector(operands(tuple.iter(), precision)?));
     }
     let class = value.get_type();
     Err(PyTypeError::new_err(format!("{class} is not an operand")))
 }
 
 /// The operands that the elements of a list or a tuple are.
-fn operands(sequence: &Bound<'_, PyAny>, precision: Precision) -> PyResult<Vec<OperandExpr>> {
-    sequence
-        .try_iter()?
-        .map(|element| operand(&element?, precision))
+fn operands<'py>(
+    elements: impl Iterator<Item = Bound<'py, PyAny>>,
+    precision: Precision,
+) -> PyResult<Vec<OperandExpr>> {
+    elements
+        .map(|element| operand(&element, precision))
         .collect()
 }
 
