@@ -16,7 +16,7 @@ use crate::lanes::{LANES, lanes};
 /// The number of steps of a round.
 #[derive(Copy, Clone)]
 enum Pace {
-    /// About that many steps.
+    /// A number of steps of all warps, roughly.
     Run(u64),
     /// A number of steps of each warp, in the order of the warps.
     Look(u64),
@@ -29,6 +29,19 @@ impl Pace {
             Self::Run(left) => Self::Run(left.saturating_sub(steps)),
             look @ Self::Look(_) => look,
         }
+    }
+}
+
+/// The result of a round, in which each warp of a cluster runs once.
+struct Round {
+    /// The number of steps of all warps.
+    steps: u64,
+    completes_barrier: bool,
+}
+
+impl Round {
+    const fn makes_progress(&self) -> bool {
+        self.steps > 0 || self.completes_barrier
     }
 }
 
@@ -65,10 +78,10 @@ fn shared_at_first(grid: &Grid<'_>, cluster: [u32; 3], rank: u32, bytes: usize) 
     };
     let parts = cluster.into_iter().chain([rank]);
     let start = parts.fold(seed, |seed, part| mix(seed ^ u64::from(part)));
-    let words = (0..bytes.div_ceil(8) as u64).map(|at| mix(start.wrapping_add(at)));
-    let mut all: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-    all.truncate(bytes);
-    all
+    let words = (0..bytes.div_ceil(8) as u64).map(|index| mix(start.wrapping_add(index)));
+    let mut contents: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    contents.truncate(bytes);
+    contents
 }
 
 /// The memory that a warp uses besides its registers and stacks.
@@ -90,8 +103,11 @@ impl Cluster {
         let count = x * y * z;
         let mut held = Held::new(Arc::clone(grid.account()));
         let warps = u64::from(grid.threads_per_block().div_ceil(LANES as u32));
-        let each = (bytes as u64).saturating_add(warps * WARP);
-        let reserved = held.take(each.saturating_mul(count.into()), Purpose::SharedMemory);
+        let bytes_of_block = (bytes as u64).saturating_add(warps * WARP);
+        let reserved = held.take(
+            bytes_of_block.saturating_mul(count.into()),
+            Purpose::SharedMemory,
+        );
         reserved.map_err(|reason| at_start(grid, index, reason))?;
         let mut cluster = Self {
             blocks: Vec::new(),
@@ -137,19 +153,19 @@ impl Cluster {
         warps.all(Warp::is_done)
     }
 
-    /// Asks the observer, if there is one, about each CTA.
-    fn observe(&self, mut ask: impl FnMut(&mut dyn Observer, &Block, &[Warp])) {
+    /// Calls the observer, if there is one, for each CTA.
+    fn observe(&self, mut show: impl FnMut(&mut dyn Observer, &Block, &[Warp])) {
         let Some(observer) = &self.cluster_state.observer else {
             return;
         };
         for (block, warps) in &self.blocks {
             if let Ok(mut observer) = observer.try_borrow_mut() {
-                ask(&mut **observer, block, warps);
+                show(&mut **observer, block, warps);
             }
         }
     }
 
-    /// Runs about that many steps, which an observer sees; whether a thread made progress.
+    /// Runs a number of steps, roughly, which an observer sees, and returns whether a thread made progress.
     pub(crate) fn run_observed(
         &mut self,
         grid: &Grid<'_>,
@@ -172,7 +188,7 @@ impl Cluster {
         *observer = self.cluster_state.observer.take();
     }
 
-    /// Its CTAs with their warps.
+    /// The CTAs of the cluster with their warps.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (&Block, &[Warp])> {
         self.blocks.iter().map(|(block, warps)| (block, &warps[..]))
     }
@@ -187,7 +203,7 @@ impl Cluster {
         self.cluster_state.arrived
     }
 
-    /// Runs while an observer looks whether threads only repeat loops, at most about that many steps more than it needs to know; gives what it found.
+    /// Runs while an observer looks whether threads only repeat loops, at most roughly `most` steps more than it needs to find out.
     pub(super) fn look(
         &mut self,
         grid: &Grid<'_>,
@@ -204,11 +220,11 @@ impl Cluster {
     }
 
     fn look_observed(&mut self, grid: &Grid<'_>, most: u64) -> Result<Look, RunError> {
-        let (mut all, mut each) = (0, FIRST_LOOK);
+        let (mut steps, mut steps_of_warp) = (0, FIRST_LOOK);
         loop {
-            let (done, completed) = self.round(grid, Pace::Look(each))?;
-            all += done;
-            each = each.saturating_mul(2);
+            let round = self.round(grid, Pace::Look(steps_of_warp))?;
+            steps += round.steps;
+            steps_of_warp = steps_of_warp.saturating_mul(2);
             let (mut changed, mut covered) = (false, true);
             self.observe(|observer, block, warps| {
                 if let Some(probe) = Probe::of_observer(observer) {
@@ -219,7 +235,7 @@ impl Cluster {
             match (changed, covered) {
                 (true, _) => return Ok(Look::Changes),
                 (false, true) => return Ok(Look::Repeats),
-                (false, false) if all >= most || done == 0 && !completed => {
+                (false, false) if steps >= most || !round.makes_progress() => {
                     return Ok(Look::Unknown);
                 }
                 (false, false) => {}
@@ -232,30 +248,30 @@ impl Cluster {
         self.stuck
     }
 
-    /// Something happened that may let threads continue.
+    /// Notes that something happened that may let threads continue.
     pub(crate) const fn wake(&mut self) {
         self.stuck = false;
     }
 
-    /// Runs about that many steps; whether a thread made progress.
+    /// Runs a number of steps, roughly, and returns whether a thread made progress.
     fn run(&mut self, grid: &Grid<'_>, steps: u64) -> Result<bool, RunError> {
         let mut steps_left = steps;
-        let mut any = false;
+        let mut progress = false;
         while steps_left > 0 && !self.is_done() {
-            let (done, completed) = self.round(grid, Pace::Run(steps_left))?;
-            steps_left = steps_left.saturating_sub(done);
-            any |= done > 0 || completed;
-            if done == 0 && !completed {
+            let round = self.round(grid, Pace::Run(steps_left))?;
+            steps_left = steps_left.saturating_sub(round.steps);
+            if !round.makes_progress() {
                 break;
             }
+            progress = true;
         }
-        self.stuck = !any;
-        Ok(any)
+        self.stuck = !progress;
+        Ok(progress)
     }
 
-    /// Runs each warp once; gives the number of steps, and whether a barrier was completed.
-    fn round(&mut self, grid: &Grid<'_>, pace: Pace) -> Result<(u64, bool), RunError> {
-        let (mut steps, mut any) = (0u64, false);
+    /// Runs each warp once.
+    fn round(&mut self, grid: &Grid<'_>, pace: Pace) -> Result<Round, RunError> {
+        let (mut steps, mut completes_barrier) = (0u64, false);
         let mut pace = pace;
         self.turns += 1;
         let starved = match pace {
@@ -263,11 +279,11 @@ impl Cluster {
             Pace::Look(_) => Starved::none(),
         };
         let count = self.blocks.len();
-        let all = starved
+        let turns = starved
             .passes()
-            .flat_map(|pass| (0..count).map(move |at| (pass, at)));
-        for (pass, at) in all {
-            let Some((block, warps)) = self.blocks.get_mut(at) else {
+            .flat_map(|pass| (0..count).map(move |rank| (pass, rank)));
+        for (pass, rank) in turns {
+            let Some((block, warps)) = self.blocks.get_mut(rank) else {
                 continue;
             };
             let linear = grid.linear(block.index);
@@ -276,20 +292,23 @@ impl Cluster {
             }
             block.cluster_state = core::mem::take(&mut self.cluster_state);
             let result = run_block(block, warps, grid, pace);
-            any |= result.is_ok() && block.complete_barriers(warps, grid);
+            completes_barrier |= result.is_ok() && block.complete_barriers(warps, grid);
             self.cluster_state = core::mem::take(&mut block.cluster_state);
             let done = result?;
             steps = steps.saturating_add(done);
             pace = pace.after(done);
         }
-        any |= self.complete_cluster_barrier(grid);
-        Ok((steps, any))
+        completes_barrier |= self.complete_cluster_barrier(grid);
+        Ok(Round {
+            steps,
+            completes_barrier,
+        })
     }
 
     /// Completes the barrier of the cluster if all threads arrived.
     fn complete_cluster_barrier(&mut self, grid: &Grid<'_>) -> bool {
-        let warps = || self.blocks.iter().flat_map(|(_, warps)| warps);
-        let live: u32 = warps().map(|w| w.groups.live().count_ones()).sum();
+        let warps = self.blocks.iter().flat_map(|(_, warps)| warps);
+        let live: u32 = warps.map(|warp| warp.groups.live().count_ones()).sum();
         if self.cluster_state.arrived == 0 || self.cluster_state.arrived < live {
             return false;
         }
@@ -309,7 +328,7 @@ impl Cluster {
     }
 }
 
-/// Runs the warps of a CTA one after the other; gives the number of steps.
+/// Runs the warps of a CTA one after the other, and returns the number of steps.
 fn run_block(
     block: &mut Block,
     warps: &mut [Warp],
@@ -327,10 +346,10 @@ fn run_block(
         Pace::Look(_) => Starved::none(),
     };
     let count = warps.len();
-    let all = starved
+    let turns = starved
         .passes()
-        .flat_map(|pass| (0..count).map(move |at| (pass, at)));
-    for (pass, position) in all {
+        .flat_map(|pass| (0..count).map(move |position| (pass, position)));
+    for (pass, position) in turns {
         let index = turn.warp(position);
         let Some(warp) = warps.get_mut(index) else {
             continue;
@@ -350,12 +369,6 @@ fn run_block(
             Err(failure) => return Err(grid.error(failure, block.index, first)),
         };
         done += steps;
-        let limit = |reason| Failure {
-            reason,
-            function: None,
-            step_index: 0,
-            lane: 0,
-        };
         // Looking is bounded, and may be what follows the end of the steps.
         let counted: Result<(), StopReason> = match pace {
             Pace::Run(_) => grid.count(steps),
@@ -364,7 +377,15 @@ fn run_block(
                 Ok(())
             }
         };
-        counted.map_err(|r| grid.error(limit(r), block.index, first))?;
+        counted.map_err(|reason| {
+            let failure = Failure {
+                reason,
+                function: None,
+                step_index: 0,
+                lane: 0,
+            };
+            grid.error(failure, block.index, first)
+        })?;
         if matches!(pace, Pace::Look(_)) && has_changed(block) {
             break;
         }

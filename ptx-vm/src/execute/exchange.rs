@@ -3,26 +3,26 @@
 use ptx_isa::{Action, Modifier};
 
 use super::execution::{Control, Execution, Failed, Outcome};
-use super::groups::State;
+use super::groups::{Group, State};
 use crate::error::StopReason;
-use crate::lanes::lanes;
-use crate::lanes::{LANES, Place};
+use crate::lanes::{LANES, Place, lanes, lanes_where};
 use crate::program::{Act, ActOperand, Step};
 
 /// The operands of a lane, and its results.
 #[derive(Copy, Clone, Debug, Default)]
-struct Lane {
+struct LaneValues {
     a: u64,
     b: u32,
     c: u32,
     result: u64,
-    second: bool,
+    /// The predicate that some exchanges give besides.
+    predicate: bool,
 }
 
 /// The places of the operands of an exchange.
 struct Places {
     result: Option<Place>,
-    second: Option<Place>,
+    predicate: Option<Place>,
     sources: Vec<Place>,
 }
 
@@ -58,8 +58,8 @@ impl Act {
         }
     }
 
-    /// Whether the form has two results.
-    fn has_second(&self) -> bool {
+    /// Whether the form has two results: a value and a predicate.
+    fn gives_predicate(&self) -> bool {
         match self.action {
             Action::Shuffle | Action::Elect => true,
             Action::Match => self.has(Modifier::All),
@@ -68,18 +68,18 @@ impl Act {
     }
 
     fn places(&self) -> Places {
-        let first = if self.has_second() { 2 } else { 1 };
+        let first = if self.gives_predicate() { 2 } else { 1 };
         let sources = (first..self.operands.len()).filter_map(|i| self.place(i));
         Places {
             result: self.place(0),
-            second: self.place(1).filter(|_| self.has_second()),
+            predicate: self.place(1).filter(|_| self.gives_predicate()),
             sources: sources.collect(),
         }
     }
 }
 
 /// Lanes of a call that take part in an exchange, and their instruction.
-struct Part<'a> {
+struct Participants<'a> {
     call: usize,
     lanes: u32,
     act: &'a Act,
@@ -89,51 +89,52 @@ impl<'e> Execution<'e> {
     /// Executes an exchange. With `.sync` all lanes of the mask must be at such an instruction; the group waits until they are.
     pub(super) fn exchange(&mut self, act: &Act) -> Outcome {
         if act.has(Modifier::Sync) {
-            return self.meet(act, act.member_mask());
+            return self.exchange_among_members(act, act.member_mask());
         }
-        let own_part = Part {
+        let own_lanes = Participants {
             call: self.call,
             lanes: self.active,
             act,
         };
-        self.exchange_between(&[own_part], self.active)?;
+        self.exchange_between(&[own_lanes], self.active)?;
         Ok(Control::Next)
     }
 
     /// Waits for the lanes of the warp that a mask names.
     pub(super) fn warp_barrier(&mut self, act: &Act) -> Outcome {
-        self.meet(act, act.member_mask())
+        self.exchange_among_members(act, act.member_mask())
     }
 
-    /// The lanes meet those that their masks name; they may name different ones.
-    fn meet(&mut self, act: &Act, member: Option<Place>) -> Outcome {
-        let member = member.ok_or_else(|| unknown(self.first()))?;
-        let masks = self.warp.values(self.call, member).map(|m| m as u32);
+    /// Executes an exchange among the lanes that the mask of each lane names, as soon as all of them are there. Masks of different lanes may differ.
+    fn exchange_among_members(&mut self, act: &Act, member_mask: Option<Place>) -> Outcome {
+        let member_mask = member_mask.ok_or_else(|| unknown(self.first()))?;
+        let values = self.warp.values(self.call, member_mask);
+        let masks = values.map(|mask| mask as u32);
         let mut remaining = self.active;
         let mut waiting = Vec::new();
         while remaining != 0 {
             let mask = masks[remaining.trailing_zeros() as usize];
-            let with_mask = lanes(remaining).filter(|&l| masks[l] == mask);
-            let with_mask = with_mask.fold(0u32, |all, lane| all | 1 << lane);
+            let with_mask = lanes_where(remaining, |lane| masks[lane] == mask);
             remaining &= !with_mask;
             if with_mask & !mask != 0 {
                 let what = "the mask does not include the lane that executes the instruction";
                 let lane = (with_mask & !mask).trailing_zeros() as usize;
                 return Err((StopReason::Invalid(what.into()), lane));
             }
-            let mut parts = self.waiting(mask);
-            parts.push(Part {
+            let mut participants = self.waiting(mask);
+            participants.push(Participants {
                 call: self.call,
                 lanes: with_mask,
                 act,
             });
             let expected = mask & self.warp.groups.live();
-            let present = parts.iter().fold(0, |all, part| all | part.lanes);
+            let masks_of_participants = participants.iter().map(|waiting| waiting.lanes);
+            let present = masks_of_participants.fold(0, core::ops::BitOr::bitor);
             if present & expected != expected {
                 waiting.push((with_mask, State::Lanes(mask)));
                 continue;
             }
-            self.exchange_between(&parts, expected)?;
+            self.exchange_between(&participants, expected)?;
             self.warp.groups.release(State::Lanes(mask));
         }
         Ok(match waiting[..] {
@@ -143,7 +144,7 @@ impl<'e> Execution<'e> {
         })
     }
 
-    /// Lanes of the group wait for different things; the others go on.
+    /// Divides the group into lanes that wait for different masks and those that go on.
     fn divide(&mut self, waiting: &[(u32, State)]) -> Control {
         let groups = &mut self.warp.groups;
         groups.all.swap_remove(self.group);
@@ -159,78 +160,85 @@ impl<'e> Execution<'e> {
     }
 
     /// The lanes that wait for those of a mask.
-    fn waiting(&self, mask: u32) -> Vec<Part<'e>> {
+    fn waiting(&self, mask: u32) -> Vec<Participants<'e>> {
         let groups = self.warp.groups.all.iter();
-        let waiting = groups.filter(|g| g.state == State::Lanes(mask));
-        let part = |group: &super::groups::Group| {
-            let call = self.warp.groups.calls.get(group.call)?.as_ref()?;
-            let function = self.grid.program.function(call.function)?;
-            match &function.steps.get(group.step_index as usize)?.step {
-                Step::Act(act) => Some(Part {
-                    call: group.call,
-                    lanes: group.mask,
-                    act,
-                }),
-                _ => None,
-            }
-        };
-        waiting.filter_map(part).collect()
+        groups
+            .filter(|group| group.state == State::Lanes(mask))
+            .filter_map(|group| self.participants(group))
+            .collect()
     }
 
-    /// Exchanges values between lanes, which may be at different places.
-    fn exchange_between(&mut self, parts: &[Part<'_>], wanted: u32) -> Result<(), Failed> {
+    /// The lanes of a group that waits at an exchange or a barrier.
+    fn participants(&self, group: &Group) -> Option<Participants<'e>> {
+        let call = self.warp.groups.calls.get(group.call)?.as_ref()?;
+        let function = self.grid.program.function(call.function)?;
+        match &function.steps.get(group.step_index as usize)?.step {
+            Step::Act(act) => Some(Participants {
+                call: group.call,
+                lanes: group.mask,
+                act,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Exchanges values between lanes, which may be at different instructions.
+    fn exchange_between(
+        &mut self,
+        participants: &[Participants<'_>],
+        wanted: u32,
+    ) -> Result<(), Failed> {
         let first = self.first();
-        let Some(Part { act, .. }) = parts.last() else {
+        let Some(Participants { act, .. }) = participants.last() else {
             return Ok(());
         };
-        let is_same_action = |part: &Part<'_>| {
-            (part.act.action, &part.act.modifiers) == (act.action, &act.modifiers)
-        };
-        if !parts.iter().all(is_same_action) {
+        let all_agree = participants
+            .iter()
+            .all(|other| (other.act.action, &other.act.modifiers) == (act.action, &act.modifiers));
+        if !all_agree {
             let what = "the lanes of a mask execute different instructions";
             return Err((StopReason::Invalid(what.into()), first));
         }
         if act.action == Action::WarpBarrier {
             return Ok(());
         }
-        let mut all = [Lane::default(); LANES];
-        for part in parts {
-            self.gather(part, &mut all);
+        let mut values = [LaneValues::default(); LANES];
+        for participant in participants {
+            self.read_operands(participant, &mut values);
         }
-        exchange(act, wanted, &mut all).ok_or_else(|| unknown(first))?;
-        for part in parts {
-            self.scatter(part, &all);
+        exchange(act, wanted, &mut values).ok_or_else(|| unknown(first))?;
+        for participant in participants {
+            self.write_results(participant, &values);
         }
         Ok(())
     }
 
-    fn gather(&self, part: &Part<'_>, into: &mut [Lane; LANES]) {
-        let Places { sources, .. } = part.act.places();
-        for lane in lanes(part.lanes) {
-            let get = |n: usize| {
-                sources
-                    .get(n)
-                    .map_or(0, |p| self.warp.get(part.call, *p, lane))
-            };
-            into[lane] = Lane {
-                a: get(0) as u64,
-                b: get(1) as u32,
-                c: get(2) as u32,
-                ..Lane::default()
+    fn read_operands(&self, participants: &Participants<'_>, into: &mut [LaneValues; LANES]) {
+        let Places { sources, .. } = participants.act.places();
+        for lane in lanes(participants.lanes) {
+            let mut operands = [0; 3];
+            for (operand, place) in operands.iter_mut().zip(&sources) {
+                *operand = self.warp.get(participants.call, *place, lane);
+            }
+            into[lane] = LaneValues {
+                a: operands[0] as u64,
+                b: operands[1] as u32,
+                c: operands[2] as u32,
+                ..LaneValues::default()
             };
         }
     }
 
-    fn scatter(&mut self, part: &Part<'_>, from: &[Lane; LANES]) {
-        let places = part.act.places();
-        for lane in lanes(part.lanes) {
+    fn write_results(&mut self, participants: &Participants<'_>, from: &[LaneValues; LANES]) {
+        let Participants { call, .. } = *participants;
+        let places = participants.act.places();
+        for lane in lanes(participants.lanes) {
             if let Some(place) = places.result {
-                self.warp
-                    .set(part.call, place, lane, from[lane].result.into());
+                self.warp.set(call, place, lane, from[lane].result.into());
             }
-            if let Some(place) = places.second {
-                self.warp
-                    .set(part.call, place, lane, from[lane].second.into());
+            if let Some(place) = places.predicate {
+                let predicate = from[lane].predicate.into();
+                self.warp.set(call, place, lane, predicate);
             }
         }
     }
@@ -240,33 +248,40 @@ fn unknown(lane: usize) -> Failed {
     (StopReason::Unsupported("unknown modifiers".into()), lane)
 }
 
-/// The results of the lanes of a mask.
-fn exchange(act: &Act, mask: u32, all: &mut [Lane; LANES]) -> Option<()> {
+/// Computes the results of the lanes of a mask.
+fn exchange(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> {
     match act.action {
-        Action::Shuffle => shuffle(act, all),
-        Action::Vote => vote(act, mask, all),
-        Action::Match => matches(act, mask, all),
-        Action::WarpReduce => reduce(act, mask, all),
+        Action::Shuffle => shuffle(act, warp),
+        Action::Vote => vote(act, mask, warp),
+        Action::Match => match_values(act, mask, warp),
+        Action::WarpReduce => reduce(act, mask, warp),
         Action::Elect => {
             let leader = mask.trailing_zeros();
-            for (lane, of) in (0..).zip(all.iter_mut()) {
-                (of.result, of.second) = (leader.into(), lane == leader);
+            for (lane, values) in (0..).zip(warp.iter_mut()) {
+                (values.result, values.predicate) = (leader.into(), lane == leader);
             }
             Some(())
         }
         Action::ActiveLanes => {
-            all.iter_mut().for_each(|of| of.result = mask.into());
+            give_all(warp, mask);
             Some(())
         }
         _ => None,
     }
 }
 
+/// Gives all lanes the same result.
+fn give_all(warp: &mut [LaneValues; LANES], result: u32) {
+    for values in warp {
+        values.result = result.into();
+    }
+}
+
 /// PTX ISA manual 9.7.9.5: the lane that is read, and whether it is in range.
-fn shuffle(act: &Act, all: &mut [Lane; LANES]) -> Option<()> {
-    let values = all.map(|of| of.a);
-    for (lane, of) in (0u32..).zip(all.iter_mut()) {
-        let (by, clamp, segment) = (of.b & 31, of.c & 31, of.c >> 8 & 31);
+fn shuffle(act: &Act, warp: &mut [LaneValues; LANES]) -> Option<()> {
+    let sources = warp.map(|values| values.a);
+    for (lane, values) in (0u32..).zip(warp.iter_mut()) {
+        let (by, clamp, segment) = (values.b & 31, values.c & 31, values.c >> 8 & 31);
         let most = lane & segment | clamp & !segment;
         let least = lane & segment;
         let (from, in_range) = if act.has(Modifier::Up) {
@@ -283,15 +298,14 @@ fn shuffle(act: &Act, all: &mut [Lane; LANES]) -> Option<()> {
             return None;
         };
         let from = if in_range { from } else { lane };
-        of.result = *values.get(from as usize & 31)?;
-        of.second = in_range;
+        values.result = *sources.get(from as usize & 31)?;
+        values.predicate = in_range;
     }
     Some(())
 }
 
-fn vote(act: &Act, mask: u32, all: &mut [Lane; LANES]) -> Option<()> {
-    let ballot = lanes(mask).filter(|&l| all[l].a != 0);
-    let ballot = ballot.fold(0u32, |bits, lane| bits | 1 << lane);
+fn vote(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> {
+    let ballot = lanes_where(mask, |lane| warp[lane].a != 0);
     let result = if act.has(Modifier::Ballot) {
         ballot
     } else if act.has(Modifier::All) {
@@ -303,70 +317,67 @@ fn vote(act: &Act, mask: u32, all: &mut [Lane; LANES]) -> Option<()> {
     } else {
         return None;
     };
-    all.iter_mut().for_each(|of| of.result = result.into());
+    give_all(warp, result);
     Some(())
 }
 
-fn matches(act: &Act, mask: u32, all: &mut [Lane; LANES]) -> Option<()> {
-    let values = all.map(|of| of.a);
-    let equal = |lane: usize| {
-        let with_value = lanes(mask).filter(|&l| values[l] == values[lane]);
-        with_value.fold(0u32, |bits, lane| bits | 1 << lane)
-    };
-    for (lane, of) in all.iter_mut().enumerate() {
-        let with_value = equal(lane);
+fn match_values(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> {
+    let sources = warp.map(|values| values.a);
+    for (own_source, values) in sources.iter().zip(warp.iter_mut()) {
+        let with_value = lanes_where(mask, |lane| sources[lane] == *own_source);
         if act.has(Modifier::Any) {
-            of.result = with_value.into();
+            values.result = with_value.into();
         } else {
-            of.second = with_value == mask;
-            of.result = if of.second { mask.into() } else { 0 };
+            values.predicate = with_value == mask;
+            values.result = if values.predicate { mask.into() } else { 0 };
         }
     }
     Some(())
 }
 
-fn reduce(act: &Act, mask: u32, all: &mut [Lane; LANES]) -> Option<()> {
-    let values: Vec<u32> = lanes(mask).map(|l| all[l].a as u32).collect();
-    let signed = act.has(Modifier::S32);
+fn reduce(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> {
+    let sources: Vec<u32> = lanes(mask).map(|lane| warp[lane].a as u32).collect();
     let result = if act.has(Modifier::F32) {
-        reduce_numbers(act, &values)?
+        reduce_floats(act, &sources)?
     } else {
-        let key = |v: u32| if signed { v ^ 1 << 31 } else { v };
-        let fold = |f: fn(u32, u32) -> u32| values.iter().copied().reduce(f);
-        if act.has(Modifier::Add) {
-            fold(u32::wrapping_add)?
-        } else if act.has(Modifier::And) {
-            fold(|a, b| a & b)?
-        } else if act.has(Modifier::Or) {
-            fold(|a, b| a | b)?
-        } else if act.has(Modifier::Xor) {
-            fold(|a, b| a ^ b)?
-        } else if act.has(Modifier::Min) {
-            values.iter().copied().min_by_key(|v| key(*v))?
-        } else if act.has(Modifier::Max) {
-            values.iter().copied().max_by_key(|v| key(*v))?
-        } else {
-            return None;
-        }
+        reduce_integers(act, &sources)?
     };
-    all.iter_mut().for_each(|of| of.result = result.into());
+    give_all(warp, result);
     Some(())
 }
 
-fn reduce_numbers(act: &Act, values: &[u32]) -> Option<u32> {
-    let magnitude = |v: u32| {
-        if act.has(Modifier::Abs) {
-            v & 0x7fff_ffff
-        } else {
-            v
-        }
+fn reduce_integers(act: &Act, values: &[u32]) -> Option<u32> {
+    // Signed numbers are in the order of unsigned ones once their signs are inverted.
+    let sign = if act.has(Modifier::S32) { 1 << 31 } else { 0 };
+    let values = values.iter().copied();
+    if act.has(Modifier::Add) {
+        values.reduce(u32::wrapping_add)
+    } else if act.has(Modifier::And) {
+        values.reduce(|a, b| a & b)
+    } else if act.has(Modifier::Or) {
+        values.reduce(|a, b| a | b)
+    } else if act.has(Modifier::Xor) {
+        values.reduce(|a, b| a ^ b)
+    } else if act.has(Modifier::Min) {
+        values.min_by_key(|value| value ^ sign)
+    } else if act.has(Modifier::Max) {
+        values.max_by_key(|value| value ^ sign)
+    } else {
+        None
+    }
+}
+
+fn reduce_floats(act: &Act, values: &[u32]) -> Option<u32> {
+    let sign_cleared = if act.has(Modifier::Abs) {
+        0x7fff_ffff
+    } else {
+        u32::MAX
     };
-    let numbers: Vec<f32> = (values.iter())
-        .map(|&v| f32::from_bits(magnitude(v)))
-        .collect();
-    let nan = numbers.iter().any(|n| n.is_nan());
-    let mut ordered: Vec<f32> = numbers.into_iter().filter(|n| !n.is_nan()).collect();
-    if nan && act.has(Modifier::NaN) || ordered.is_empty() {
+    let numbers = values
+        .iter()
+        .map(|bits| f32::from_bits(bits & sign_cleared));
+    let (nans, mut ordered): (Vec<f32>, Vec<f32>) = numbers.partition(|number| number.is_nan());
+    if !nans.is_empty() && act.has(Modifier::NaN) || ordered.is_empty() {
         return Some(0x7fff_ffff);
     }
     ordered.sort_by(f32::total_cmp);
@@ -375,5 +386,5 @@ fn reduce_numbers(act: &Act, values: &[u32]) -> Option<u32> {
     } else {
         ordered.last()
     };
-    extreme.map(|n| n.to_bits())
+    extreme.map(|number| number.to_bits())
 }

@@ -8,8 +8,7 @@ use super::grid::Grid;
 use super::groups::State;
 use super::warp::Warp;
 use crate::error::StopReason;
-use crate::lanes::lanes;
-use crate::lanes::{Place, Registers};
+use crate::lanes::{Place, Registers, lanes, lanes_where};
 use crate::program::{Fold, Function, Step};
 
 /// A step that lanes of a warp execute, and what it can change.
@@ -47,7 +46,7 @@ pub(crate) enum Control {
     Moved,
 }
 
-/// Why a step failed, and the lane for which it did.
+/// The reason why a step failed, and the lane for which it did.
 pub(crate) type Failed = (StopReason, usize);
 
 pub(super) type Outcome = Result<Control, Failed>;
@@ -98,7 +97,7 @@ impl Execution<'_> {
                 Ok(Control::Next)
             }
             Step::Jump(to) => Ok(Control::Jump(self.active, *to)),
-            Step::Table(index, targets) => self.table(*index, targets),
+            Step::Table(index, targets) => self.jump_by_table(*index, targets),
             Step::Call(call) => self.enter(call),
             Step::Return => {
                 self.warp.return_from(self.group, self.active, self.grid);
@@ -114,20 +113,21 @@ impl Execution<'_> {
         }
     }
 
-    fn table(&mut self, index: Place, targets: &[u32]) -> Outcome {
+    /// Jumps with the lanes whose index is that of the first one.
+    fn jump_by_table(&mut self, index: Place, targets: &[u32]) -> Outcome {
         let first = self.first();
         let value = self.get(index, first);
-        let to = usize::try_from(value).ok().and_then(|v| targets.get(v));
-        let to = *to.ok_or((StopReason::BadTarget, first))?;
-        let with_index = lanes(self.active).filter(|&l| self.get(index, l) == value);
-        let jumping = with_index.fold(0, |all, lane| all | 1 << lane);
+        let position = usize::try_from(value).unwrap_or(usize::MAX);
+        let target = targets.get(position);
+        let target = *target.ok_or((StopReason::BadTarget, first))?;
+        let jumping = lanes_where(self.active, |lane| self.get(index, lane) == value);
         if jumping == self.active {
-            return Ok(Control::Jump(jumping, to));
+            return Ok(Control::Jump(jumping, target));
         }
         // The lanes with another index execute the instruction again.
         let group = &mut self.warp.groups.all[self.group];
         group.mask = self.active & !jumping;
-        self.warp.groups.add(jumping, self.call, to);
+        self.warp.groups.add(jumping, self.call, target);
         if self.active != self.mask {
             self.warp
                 .groups
@@ -136,28 +136,30 @@ impl Execution<'_> {
         Ok(Control::Moved)
     }
 
-    fn fold(&mut self, of: &Fold) {
-        let mut operands = Vec::with_capacity(of.sources.len());
+    /// Evaluates an instruction lane by lane.
+    fn fold(&mut self, fold: &Fold) {
+        let mut operands = Vec::with_capacity(fold.sources.len());
         for lane in lanes(self.active) {
             operands.clear();
-            operands.extend(of.sources.iter().map(|s| self.get(*s, lane)));
+            operands.extend(fold.sources.iter().map(|s| self.get(*s, lane)));
             let carry = Place::Predicate(crate::lower::Code::CARRY);
             let folded = fold_with_choices(&Operation {
-                opcode: of.opcode,
-                modifiers: &of.modifiers,
+                opcode: fold.opcode,
+                modifiers: &fold.modifiers,
                 operands: &operands,
-                carry: of.reads_carry.then(|| self.get(carry, lane) != 0),
-                video: of.video,
+                carry: fold.reads_carry.then(|| self.get(carry, lane) != 0),
+                video: fold.video,
             });
             let (value, ty) = match &folded {
                 Some(folded) => (folded.value, Some(folded.ty)),
-                None => (undefined(of.ty, &operands), of.ty),
+                None => (undefined(fold.ty, &operands), fold.ty),
             };
-            self.write_result(of, lane, value, ty);
-            if let (Some(second), Some(bit)) = (of.second, folded.as_ref().and_then(|f| f.second)) {
+            self.write_result(fold, lane, value, ty);
+            if let (Some(second), Some(bit)) = (fold.second, folded.as_ref().and_then(|f| f.second))
+            {
                 self.set(second, lane, bit.into());
             }
-            if let (true, Some(bit)) = (of.writes_carry, folded.and_then(|f| f.carry)) {
+            if let (true, Some(bit)) = (fold.writes_carry, folded.and_then(|f| f.carry)) {
                 self.set(carry, lane, bit.into());
             }
         }
@@ -181,10 +183,10 @@ impl Execution<'_> {
             self.set(place, lane, extended);
             return;
         }
-        let each = u32::from(bits) / fold.results.len().max(1) as u32;
-        for (n, place) in (0u32..).zip(&fold.results) {
-            let part = value.checked_shr(n * each).unwrap_or(0);
-            self.set(*place, lane, part & ((1 << each) - 1));
+        let bits_of_element = u32::from(bits) / fold.results.len().max(1) as u32;
+        for (index, place) in (0u32..).zip(&fold.results) {
+            let element = value.checked_shr(index * bits_of_element).unwrap_or(0);
+            self.set(*place, lane, element & ((1 << bits_of_element) - 1));
         }
     }
 }
@@ -196,11 +198,11 @@ fn undefined(ty: Option<ptx_isa::ScalarType>, sources: &[u128]) -> u128 {
     let ones = (1u128 << bits) - 1;
     match (ty.is_float(), bits) {
         (true, 64) => {
-            let mut all = [0; 3];
-            for (to, &from) in all.iter_mut().zip(sources) {
-                *to = from as u64;
+            let mut operands = [0; 3];
+            for (operand, &source) in operands.iter_mut().zip(sources) {
+                *operand = source as u64;
             }
-            crate::lanes::nan_of(all).into()
+            crate::lanes::nan_of(operands).into()
         }
         (true, _) => ones >> 1,
         (false, _) => ones,

@@ -25,26 +25,31 @@ struct Conversion {
 
 /// The arguments, one after the other at multiples of their size.
 struct Arguments<R> {
-    at: u64,
+    /// The offset of the next one.
+    offset: u64,
     read: R,
 }
 
 impl<R: Fn(u64, u8) -> Result<u64, StopReason>> Arguments<R> {
     fn next(&mut self, bytes: u8) -> Result<u64, StopReason> {
         let size = u64::from(bytes);
-        let start = self.at.div_ceil(size) * size;
-        self.at = start + size;
+        let start = self.offset.div_ceil(size) * size;
+        self.offset = start + size;
         (self.read)(start, bytes)
     }
 }
 
-/// The text that a format string and its arguments give, and the number of arguments.
+/// Formats a text: returns its bytes and the number of arguments. `read_argument` reads bytes at an offset of the arguments, `read_string` at most a number of
+/// bytes of the string at an address.
 pub(super) fn format(
     format: &[u8],
-    read: impl Fn(u64, u8) -> Result<u64, StopReason>,
-    string: impl Fn(u64, u64) -> Result<Vec<u8>, StopReason>,
+    read_argument: impl Fn(u64, u8) -> Result<u64, StopReason>,
+    read_string: impl Fn(u64, u64) -> Result<Vec<u8>, StopReason>,
 ) -> Result<(Vec<u8>, u64), StopReason> {
-    let mut arguments = Arguments { at: 0, read };
+    let mut arguments = Arguments {
+        offset: 0,
+        read: read_argument,
+    };
     let (mut out, mut count) = (Vec::new(), 0);
     let mut remaining = format;
     while let Some((&byte, after)) = remaining.split_first() {
@@ -72,7 +77,7 @@ pub(super) fn format(
                 let most = conversion.precision.unwrap_or(usize::MAX);
                 let mut text = match arguments.next(8)? {
                     0 => b"(null)".to_vec(),
-                    address => string(address, most as u64)?,
+                    address => read_string(address, most as u64)?,
                 };
                 text.truncate(most);
                 conversion.pad(&mut out, &text, 0);
@@ -143,14 +148,14 @@ impl Conversion {
         }
     }
 
-    /// Reads flags, width, precision and length; gives what follows.
+    /// Reads flags, width, precision and length, and returns the remaining bytes of the format.
     fn flags<'f, R: Fn(u64, u8) -> Result<u64, StopReason>>(
         &mut self,
-        mut rest: &'f [u8],
+        mut format: &'f [u8],
         arguments: &mut Arguments<R>,
     ) -> Result<&'f [u8], StopReason> {
         let mut in_precision = false;
-        while let Some((&byte, after)) = rest.split_first() {
+        while let Some((&byte, after)) = format.split_first() {
             match byte {
                 b'-' => self.left = true,
                 b'+' => self.plus = true,
@@ -173,24 +178,24 @@ impl Conversion {
                 }
                 b'0'..=b'9' => {
                     let digit = usize::from(byte - b'0');
-                    let add = |n: usize| (n * 10 + digit).min(WIDEST);
-                    if in_precision {
-                        self.precision = self.precision.map(add)
+                    let number = if in_precision {
+                        self.precision.get_or_insert(0)
                     } else {
-                        self.width = add(self.width)
-                    }
+                        &mut self.width
+                    };
+                    *number = (*number * 10 + digit).min(WIDEST);
                 }
                 b'l' | b'j' | b'z' | b't' => self.long = true,
                 b'h' => self.short = self.short.saturating_add(1),
                 b'L' => {}
                 _ => break,
             }
-            rest = after;
+            format = after;
         }
-        Ok(rest)
+        Ok(format)
     }
 
-    /// At least as many digits as the precision says.
+    /// Adds zeros before digits, up to the number that the precision says.
     fn digits(&self, digits: String) -> String {
         match self.precision {
             Some(0) if digits == "0" => String::new(),
@@ -215,11 +220,14 @@ impl Conversion {
     }
 
     fn signed(&self, negative: bool, magnitude: String) -> String {
-        let sign = match negative {
-            true => "-",
-            false if self.plus => "+",
-            false if self.space => " ",
-            false => "",
+        let sign = if negative {
+            "-"
+        } else if self.plus {
+            "+"
+        } else if self.space {
+            " "
+        } else {
+            ""
         };
         format!("{sign}{magnitude}")
     }
@@ -296,9 +304,9 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     if let Some(precision @ 0..13) = precision {
         // To nearest, a tie to the even digit.
         let unit = 1u64 << (4 * (13 - precision));
-        let (down, rest) = (digits / unit, digits % unit);
-        let up = rest > unit / 2 || rest == unit / 2 && down % 2 == 1;
-        digits = (down + u64::from(up)) * unit;
+        let (rounded_down, remainder) = (digits / unit, digits % unit);
+        let rounds_up = remainder > unit / 2 || remainder == unit / 2 && rounded_down % 2 == 1;
+        digits = (rounded_down + u64::from(rounds_up)) * unit;
     }
     let (first, fraction) = (digits >> 52, digits & ((1 << 52) - 1));
     let fraction = format!("{fraction:013x}");
@@ -315,18 +323,30 @@ fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
     let text = format!("{value:.*e}", precision - 1);
     let exponent = text.split_once('e').and_then(|(_, e)| e.parse().ok());
     let exponent: i64 = exponent.unwrap_or(0);
-    let trim = |text: String| {
-        if text.contains('.') && !keep_zeros {
-            text.trim_end_matches('0').trim_end_matches('.').into()
-        } else {
-            text
-        }
-    };
     if exponent < -4 || exponent >= precision as i64 {
         let text = exponential(value, precision - 1);
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "+00"));
-        return format!("{}e{exponent}", trim(digits.into()));
+        let digits = if keep_zeros {
+            digits
+        } else {
+            without_zeros(digits)
+        };
+        return format!("{digits}e{exponent}");
     }
     let decimals = usize::try_from(precision as i64 - 1 - exponent).unwrap_or(0);
-    trim(format!("{value:.decimals$}"))
+    let text = format!("{value:.decimals$}");
+    if keep_zeros {
+        text
+    } else {
+        without_zeros(&text).into()
+    }
+}
+
+/// A number without the zeros at the end of its fraction.
+fn without_zeros(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
 }

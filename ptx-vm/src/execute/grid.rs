@@ -48,7 +48,7 @@ pub(crate) struct Grid<'a> {
     pub(crate) model: Model,
     /// Counts the steps of all warps and the CTAs that ended.
     pub(crate) progress: &'a Progress,
-    /// Sees the steps of warps.
+    /// The observer of the steps of warps.
     pub(crate) observer: Option<&'a dyn StepObserver>,
     /// The order of CTAs and warps.
     pub(crate) schedule: Option<Schedule>,
@@ -103,8 +103,10 @@ impl Grid<'_> {
     pub(crate) fn block_of_rank(&self, index: [u32; 3], rank: usize) -> u64 {
         let ([x, y, _], rank) = (self.cluster, rank as u32);
         let inner = [rank % x, rank / x % y, rank / (x * y)];
-        let start = |i: usize| index[i] - index[i] % self.cluster[i];
-        self.linear(core::array::from_fn(|i| start(i).saturating_add(inner[i])))
+        self.linear(core::array::from_fn(|dimension| {
+            let start = index[dimension] - index[dimension] % self.cluster[dimension];
+            start.saturating_add(inner[dimension])
+        }))
     }
 
     /// The shape of the clusters.
@@ -165,7 +167,7 @@ impl Grid<'_> {
         self.schedule.is_none() && self.program.is_independent(self.kernel)
     }
 
-    /// A cluster came to its end.
+    /// Counts the CTAs of a cluster that came to its end.
     pub(super) fn cluster_ended(&self) {
         self.progress.add_blocks(self.clusters().size());
     }
@@ -176,7 +178,7 @@ impl Grid<'_> {
         self.limits.steps.saturating_sub(steps)
     }
 
-    /// Counts steps; an error if there were too many.
+    /// Counts steps, and fails if there were too many.
     pub(crate) fn count(&self, steps: u64) -> Result<(), StopReason> {
         let steps_before = self.progress.add_steps(steps);
         let all = steps_before.saturating_add(steps);
@@ -190,7 +192,7 @@ impl Grid<'_> {
         }
     }
 
-    /// An error if the launch was cancelled, or has no time left.
+    /// Fails if the launch was cancelled, or has no time left.
     pub(crate) fn interrupted(&self) -> Result<(), StopReason> {
         if self.progress.is_cancelled() {
             return Err(StopReason::Cancelled);

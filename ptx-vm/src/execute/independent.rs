@@ -21,7 +21,7 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
     // The least cluster that failed.
     let failed = AtomicU64::new(u64::MAX);
     let error: Mutex<Option<(u64, RunError)>> = Mutex::new(None);
-    let run = |number: u64| {
+    let run_number = |number: u64| {
         if number > failed.load(Ordering::Relaxed) {
             return;
         }
@@ -39,16 +39,16 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
         };
         failed.fetch_min(number, Ordering::Relaxed);
         if let Ok(mut error) = error.lock()
-            && error.as_ref().is_none_or(|(of, _)| number < *of)
+            && error.as_ref().is_none_or(|(known, _)| number < *known)
         {
             *error = Some((number, failure));
         }
     };
-    let all = grid.clusters().count();
+    let count_of_clusters = grid.clusters().count();
     let mut start = 0;
-    while start < all && failed.load(Ordering::Relaxed) == u64::MAX {
-        let count = BATCH.min(all - start);
-        executor.run(count, &|n| run(start + n));
+    while start < count_of_clusters && failed.load(Ordering::Relaxed) == u64::MAX {
+        let count = BATCH.min(count_of_clusters - start);
+        executor.run(count, &|offset| run_number(start + offset));
         start += count;
     }
     match error.into_inner() {
@@ -60,8 +60,8 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
     }
 }
 
-/// Runs a cluster to its end; gives it, and what it waits for, if it reads memory that others may change yet. It is soon looked whether it does if another one
-/// did.
+/// Runs a cluster to its end. If it reads memory that others may change yet, returns the cluster and the waits of its threads. `soon` says that this is
+/// tried soon, because another cluster did it.
 fn run_cluster(
     grid: &Grid<'_>,
     number: u64,

@@ -53,15 +53,16 @@ impl Execution<'_> {
         if self.active == WARP {
             return Ok(true);
         }
-        let invalid = |what: &str| Err((StopReason::Invalid(what.into()), self.first()));
         if self.warp.groups.live() != WARP {
-            return invalid("the warp does not have 32 threads");
+            let what = "the warp does not have 32 threads";
+            return Err((StopReason::Invalid(what.into()), self.first()));
         }
         let mut present = self.active;
         for group in &self.warp.groups.all {
             if group.state == State::Matrix {
                 if (group.call, group.step_index) != (self.call, self.step_index) {
-                    return invalid("threads of the warp execute different matrix instructions");
+                    let what = "threads of the warp execute different matrix instructions";
+                    return Err((StopReason::Invalid(what.into()), self.first()));
                 }
                 present |= group.mask;
             }
@@ -150,40 +151,48 @@ impl Execution<'_> {
         act: &Act,
         operation: &Operation,
     ) -> (Option<Matrix>, Option<[Matrix; 2]>) {
-        let value = |this: &mut Self, index: usize| {
-            let values = this.fragment(act.all_places(index));
-            values.first().copied().unwrap_or([0; LANES])
-        };
         let mut next = 4;
         let mut columns = None;
         if operation.sparse {
-            let (metadata, selector) = (value(self, 4), value(self, 5)[0] as usize);
+            let metadata = self.operand_value(act, 4);
+            let selector = self.operand_value(act, 5)[0] as usize;
             columns = Some(sparse::columns(operation, &metadata, selector));
             next = 6;
         }
         let scales = operation.scales.map(|(_, count)| {
             let [a, first, quad_a, b, second, quad_b] =
-                core::array::from_fn(|i| value(self, next + i));
-            let byte = |word: u64, at: u64| word >> (8 * (at % 4)) & 0xff;
+                core::array::from_fn(|i| self.operand_value(act, next + i));
             let [rows, width, _] = operation.shape;
             // Two lanes of four have the scales of two rows, one lane those of a column.
-            let of_a = Matrix::new([rows, count], |row, block| {
+            let scales_of_a = Matrix::new([rows, count], |row, block| {
                 let lane = row % 8 * 4 + 2 * (quad_a[0] as usize % 2) + row / 8;
-                byte(a[lane % LANES], first[0] + block as u64)
+                scale_byte(a[lane % LANES], first[0] + block as u64)
             });
-            let of_b = Matrix::new([width, count], |column, block| {
+            let scales_of_b = Matrix::new([width, count], |column, block| {
                 let lane = column * 4 + quad_b[0] as usize % 4;
-                byte(b[lane % LANES], second[0] + block as u64)
+                scale_byte(b[lane % LANES], second[0] + block as u64)
             });
-            [of_a, of_b]
+            [scales_of_a, scales_of_b]
         });
         (columns, scales)
     }
 
+    /// The values of the first register of an operand.
+    fn operand_value(&mut self, act: &Act, index: usize) -> Double {
+        let values = self.fragment(act.all_places(index));
+        values.first().copied().unwrap_or([0; LANES])
+    }
+
+    /// The error of modifiers that are not known.
     pub(super) fn unknown(&self) -> Failed {
         let why = "unknown matrix shapes or types".into();
         (StopReason::Unsupported(why), self.first())
     }
+}
+
+/// A byte of a register with the block scales of a lane.
+const fn scale_byte(word: u64, index: u64) -> u64 {
+    word >> (8 * (index % 4)) & 0xff
 }
 
 /// The elements of a matrix in a fragment.
@@ -205,6 +214,7 @@ pub(super) fn scatter(matrix: &Matrix, layout: Layout, bits: usize, registers: u
     result
 }
 
+/// Adds the elements of a matrix to registers, whose bits for them are zero.
 pub(super) fn put(result: &mut [Double], matrix: &Matrix, layout: Layout, bits: usize) {
     let [rows, columns] = matrix.size;
     for row in 0..rows {

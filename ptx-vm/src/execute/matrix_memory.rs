@@ -32,7 +32,7 @@ impl Execution<'_> {
         }
         // Fragments with more registers than elements have copies of them.
         let copies = (0..to.len())
-            .map(|n| result[n % result.len()])
+            .map(|index| result[index % result.len()])
             .collect::<Fragment>();
         self.set_fragment(to, &copies);
         Ok(())
@@ -64,7 +64,7 @@ impl Execution<'_> {
     /// The distance of rows or columns, in elements, in each lane.
     fn strides(&mut self, act: &Act, stored: &Stored) -> Double {
         let values = self.fragment(act.all_places(2));
-        let default = [(stored.line() * stored.word) as u64; LANES];
+        let default = [(stored.contiguous_elements() * stored.word) as u64; LANES];
         values.first().copied().unwrap_or(default)
     }
 }
@@ -110,23 +110,25 @@ impl Stored {
         })
     }
 
-    /// The number of elements that are contiguous.
-    const fn line(&self) -> usize {
+    /// The number of elements that are contiguous: of a row or a column.
+    const fn contiguous_elements(&self) -> usize {
         self.size[if self.row_major { 1 } else { 0 }]
     }
 
     /// The offset of an element in bytes from the first one. The distance of rows or columns is in elements of the type.
     const fn offset(&self, row: usize, column: usize, stride: u64) -> u64 {
-        let (line, at) = if self.row_major {
+        let (line, index) = if self.row_major {
             (row, column)
         } else {
             (column, row)
         };
-        let line = (line as u64).wrapping_mul(stride) / self.word as u64;
-        line.wrapping_add(at as u64)
+        let start = (line as u64).wrapping_mul(stride) / self.word as u64;
+        start
+            .wrapping_add(index as u64)
             .wrapping_mul(self.bits as u64 / 8)
     }
 
+    /// The number of registers of a lane that hold its elements.
     fn registers(&self) -> usize {
         (self.size[0] * self.size[1] * self.bits / (self.bits.max(32) * LANES)).max(1)
     }

@@ -18,24 +18,24 @@ impl Execution<'_> {
     }
 
     fn load_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let moved = Moved::of(act).ok_or_else(|| self.unknown())?;
+        let moved = MatrixRows::of(act).ok_or_else(|| self.unknown())?;
         let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
         let to = act.all_places(0);
         let mut result = Fragment::new();
         for number in 0..to.len() / moved.registers {
-            let mut lines = Vec::with_capacity(moved.lines);
-            for line in 0..moved.lines {
-                let lane = number * moved.lines + line;
+            let mut memory_rows = Vec::with_capacity(moved.memory_rows);
+            for memory_row in 0..moved.memory_rows {
+                let lane = number * moved.memory_rows + memory_row;
                 let from = self.location(&address, lane % LANES);
-                lines.push(moved.format.unpack(self.read(from, 16, lane % LANES)?));
+                memory_rows.push(moved.format.unpack(self.read(from, 16, lane % LANES)?));
             }
             let matrix = Matrix::new(moved.size, |row, column| {
-                let (line, at) = if moved.transposed {
+                let (memory_row, index) = if moved.transposed {
                     (column, row)
                 } else {
                     (row, column)
                 };
-                (lines[line] >> (at * moved.bits)) as u64 & ((1 << moved.bits) - 1)
+                (memory_rows[memory_row] >> (index * moved.bits)) as u64 & ((1 << moved.bits) - 1)
             });
             result.extend(scatter(&matrix, moved.layout, moved.bits, moved.registers));
         }
@@ -49,22 +49,22 @@ impl Execution<'_> {
     }
 
     fn store_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let moved = Moved::of(act).ok_or_else(|| self.unknown())?;
+        let moved = MatrixRows::of(act).ok_or_else(|| self.unknown())?;
         let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
         let from = self.fragment(act.all_places(1));
         for (number, fragment) in from.chunks(moved.registers).enumerate() {
             let matrix = gather(fragment, moved.layout, moved.size, moved.bits);
-            for line in 0..moved.lines {
+            for memory_row in 0..moved.memory_rows {
                 let mut bytes = 0;
-                for at in 0..128 / moved.bits {
+                for index in 0..128 / moved.bits {
                     let (row, column) = if moved.transposed {
-                        (at, line)
+                        (index, memory_row)
                     } else {
-                        (line, at)
+                        (memory_row, index)
                     };
-                    bytes |= u128::from(matrix.at(row, column)) << (at * moved.bits);
+                    bytes |= u128::from(matrix.at(row, column)) << (index * moved.bits);
                 }
-                let lane = (number * moved.lines + line) % LANES;
+                let lane = (number * moved.memory_rows + memory_row) % LANES;
                 let to = self.location(&address, lane);
                 self.write(to, 16, bytes, lane)?;
             }
@@ -88,34 +88,41 @@ enum RowFormat {
 impl RowFormat {
     /// The bytes of a row in registers.
     fn unpack(self, row: u128) -> u128 {
-        let each = |f: &dyn Fn(usize) -> u128| {
-            (0..16).fold(0, |bytes, n| bytes | ((f(n) & 0xff) << (8 * n)))
-        };
+        if self == Self::Plain {
+            return row;
+        }
+        (0..16).fold(0, |bytes, index| {
+            bytes | (self.element(row, index) & 0xff) << (8 * index)
+        })
+    }
+
+    /// The byte of an element in registers.
+    const fn element(self, row: u128, index: usize) -> u128 {
         match self {
-            Self::Plain => row,
-            Self::Sixes => each(&|n| row >> (6 * n) & 0x3f),
-            Self::Fours => each(&|n| (row >> (4 * n) & 0xf) << 2),
-            Self::SignedFours => each(&|n| {
-                let code = row >> (4 * n) & 0xf;
+            Self::Plain => row >> (8 * index) & 0xff,
+            Self::Sixes => row >> (6 * index) & 0x3f,
+            Self::Fours => (row >> (4 * index) & 0xf) << 2,
+            Self::SignedFours => {
+                let code = row >> (4 * index) & 0xf;
                 code | ((code >> 3) * 0xf0)
-            }),
+            }
         }
     }
 }
 
-/// Matrices that are loaded from or stored to rows with their own addresses.
-struct Moved {
+/// The shape of matrices that are loaded from or stored to rows with their own addresses.
+struct MatrixRows {
     size: [usize; 2],
     bits: usize,
-    /// Rows in memory.
-    lines: usize,
+    /// The number of rows in memory: columns of a matrix that is transposed.
+    memory_rows: usize,
     registers: usize,
     transposed: bool,
     layout: Layout,
     format: RowFormat,
 }
 
-impl Moved {
+impl MatrixRows {
     fn of(act: &Act) -> Option<Self> {
         let [rows, columns, _] = shape(&act.modifiers)?;
         let bits = if act.has(Modifier::B16) { 16 } else { 8 };
@@ -137,7 +144,7 @@ impl Moved {
         Some(Self {
             size: [rows, columns],
             bits,
-            lines: rows_of_matrix(&act.modifiers)? as usize,
+            memory_rows: rows_of_matrix(&act.modifiers)? as usize,
             registers: (rows * columns * bits / (32 * LANES)).max(1),
             transposed,
             layout: Layout::Warp {

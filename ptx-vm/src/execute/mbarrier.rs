@@ -61,10 +61,10 @@ impl Object {
         }
     }
 
-    /// Arrivals of a lane.
+    /// Counts arrivals of a lane, and begins the next phase if nothing is pending.
     fn arrive(&mut self, count: u32, lane: usize) -> Result<(), Failed> {
         let pending = self.pending.checked_sub(count);
-        self.pending = pending.ok_or_else(|| arrivals(lane))?;
+        self.pending = pending.ok_or_else(|| too_many_arrivals(lane))?;
         self.complete();
         Ok(())
     }
@@ -113,20 +113,20 @@ pub(super) fn pending(bits: u64) -> String {
 impl Act {
     /// The addresses among the operands.
     pub(crate) fn addresses(&self) -> Vec<Address> {
-        let address = |operand: &Option<ActOperand>| match operand {
-            Some(ActOperand::Address(address)) => Some(*address),
-            _ => None,
-        };
-        self.operands.iter().filter_map(address).collect()
+        let present = self.operands.iter().flatten();
+        let addresses = present.filter_map(|operand| match operand {
+            ActOperand::Address(address) => Some(*address),
+            ActOperand::Places(_) => None,
+        });
+        addresses.collect()
     }
 
     /// The first places of the operands after the first address other than addresses.
     pub(super) fn values(&self) -> Vec<Place> {
-        let is_address = |o: &Option<ActOperand>| matches!(o, Some(ActOperand::Address(_)));
-        let first = self.operands.iter().position(is_address).unwrap_or(0);
-        (first..self.operands.len())
-            .filter_map(|i| self.place(i))
-            .collect()
+        let mut operands = self.operands.iter();
+        let address = operands.position(|o| matches!(o, Some(ActOperand::Address(_))));
+        let after_address = address.unwrap_or(0)..self.operands.len();
+        after_address.filter_map(|i| self.place(i)).collect()
     }
 }
 
@@ -138,10 +138,6 @@ impl Execution<'_> {
         // The observer sees the operation instead.
         self.by_byte = false;
         for lane in lanes(self.active) {
-            let value = |of: &Self, n: usize| {
-                let place = values.get(n);
-                place.map(|p| of.get(*p, lane) as u64)
-            };
             if act.action == Action::MbarrierPending {
                 let state = act.place(1).map(|p| self.get(p, lane) as u64);
                 let pending = Object::from_bits(state.unwrap_or(0)).pending;
@@ -153,12 +149,9 @@ impl Execution<'_> {
             let old = self.read(location, 8, lane);
             let old = old? as u64;
             let mut object = Object::from_bits(old);
-            let first = value(self, 0);
-            let on = self.on_mbarrier(act, lane, location, object, first);
-            let possible = on
-                .as_ref()
-                .and_then(|on| self.observe(|observer, of| observer.mbarrier(of, on)));
-            if possible == Some(false) {
+            let first = values.first().map(|place| self.get(*place, lane) as u64);
+            let operation = self.observed_operation(act, lane, location, object, first);
+            if !self.is_possible(operation.as_ref()) {
                 continue;
             }
             object.check_initialized(act.action, lane)?;
@@ -203,16 +196,14 @@ impl Execution<'_> {
                     let is_complete = object.odd != odd;
                     self.set_result(act, lane, is_complete.into());
                     self.warp.is_suspended |= !is_complete;
-                    if let (Some(on), true) = (&on, is_complete) {
-                        self.observe(|observer, of| {
-                            observer.mbarrier_phase(of, on, PhaseEvent::Tested)
-                        });
+                    if is_complete {
+                        self.show_phase_event(operation.as_ref(), PhaseEvent::Tested);
                     }
                     continue;
                 }
             }
-            if let (Some(on), true) = (&on, object.odd != Object::from_bits(old).odd) {
-                self.observe(|observer, of| observer.mbarrier_phase(of, on, PhaseEvent::Completed));
+            if object.odd != Object::from_bits(old).odd {
+                self.show_phase_event(operation.as_ref(), PhaseEvent::Completed);
             }
             self.write(location, 8, object.bits().into(), lane)?;
         }
@@ -234,23 +225,20 @@ impl Execution<'_> {
     ) -> Result<(), Failed> {
         let by_byte = core::mem::take(&mut self.by_byte);
         let old = self.read(location, 8, lane);
-        let odd_before = Object::from_bits(old? as u64);
-        let on = MbarrierOperation::new(
+        let object_before = Object::from_bits(old? as u64);
+        let operation = MbarrierOperation::new(
             Action::MbarrierComplete,
             lane,
             location,
-            odd_before.pending,
+            object_before.pending,
             bytes,
         );
-        let possible = on
-            .as_ref()
-            .and_then(|on| self.observe(|observer, of| observer.mbarrier(of, on)));
-        if possible != Some(false) {
-            let mut object = odd_before;
+        if self.is_possible(operation.as_ref()) {
+            let mut object = object_before;
             object.check_initialized(Action::MbarrierComplete, lane)?;
             object.perform(bytes);
-            if let (Some(on), true) = (&on, object.odd != odd_before.odd) {
-                self.observe(|observer, of| observer.mbarrier_phase(of, on, PhaseEvent::Completed));
+            if object.odd != object_before.odd {
+                self.show_phase_event(operation.as_ref(), PhaseEvent::Completed);
             }
             self.write(location, 8, object.bits().into(), lane)?;
         }
@@ -258,8 +246,26 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// An operation of a lane on an mbarrier object, for the observer.
-    fn on_mbarrier(
+    /// Shows an operation on an mbarrier object to the observer, and returns whether it is possible.
+    fn is_possible(&self, operation: Option<&MbarrierOperation>) -> bool {
+        let Some(operation) = operation else {
+            return true;
+        };
+        let answer = self.observe(|observer, execution| observer.mbarrier(execution, operation));
+        answer.unwrap_or(true)
+    }
+
+    /// Shows an event of the phase of an mbarrier object to the observer.
+    fn show_phase_event(&self, operation: Option<&MbarrierOperation>, event: PhaseEvent) {
+        if let Some(operation) = operation {
+            self.observe(|observer, execution| {
+                observer.mbarrier_phase(execution, operation, event);
+            });
+        }
+    }
+
+    /// The operation of a lane on an mbarrier object, if there is an observer to see it.
+    fn observed_operation(
         &self,
         act: &Act,
         lane: usize,
@@ -282,7 +288,7 @@ fn uninitialized(lane: usize) -> Failed {
     (StopReason::Invalid(what.into()), lane)
 }
 
-fn arrivals(lane: usize) -> Failed {
+fn too_many_arrivals(lane: usize) -> Failed {
     let what = "there are more arrivals at the mbarrier object than the phase expects";
     (StopReason::Invalid(what.into()), lane)
 }

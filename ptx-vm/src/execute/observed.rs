@@ -5,29 +5,29 @@ use super::groups::CallFrame;
 use super::location::{Location, Memory};
 use super::observer::Observer;
 use super::touch::{Touch, Use};
-use crate::lanes::{LANES, lanes};
+use crate::lanes::{LANES, lanes, lanes_where};
 use crate::program::{Act, Address, Step};
 
 impl Execution<'_> {
     /// The lanes of a mask whose accesses are within the memory.
     pub(crate) fn lanes_within_memory(&self, touch: &Touch<'_>, mask: u32) -> u32 {
-        let end_of_memory = |lane: usize| match touch.memory {
+        lanes_where(mask, |lane| {
+            let end = touch.addresses[lane].checked_add(touch.bytes);
+            end.is_some_and(|end| end <= self.end_of_memory(touch.memory, lane))
+        })
+    }
+
+    /// One past the last address of a memory, as a lane sees it.
+    fn end_of_memory(&self, memory: Memory, lane: usize) -> u64 {
+        match memory {
             Memory::Global => self.grid.device.end().next_multiple_of(4),
             Memory::Shared(rank) => self.block.shared(rank).map_or(0, |m| m.len() as u64),
             Memory::Local => self.warp.stacks.get(lane).map_or(0, |s| s.len() as u64),
             Memory::Parameter => self.grid.parameters.len() as u64,
-        };
-        lanes(mask)
-            .filter(|&lane| {
-                let end = touch.addresses[lane].checked_add(touch.bytes);
-                end.is_some_and(|end| end <= end_of_memory(lane))
-            })
-            .fold(0, |mask, lane| mask | 1 << lane)
+        }
     }
-}
 
-impl Execution<'_> {
-    /// The end of the stack of the call.
+    /// The address of the end of the stack of the call.
     pub(crate) fn top(&self) -> u64 {
         self.call_frame(self.call).map_or(0, |c| c.top)
     }
@@ -41,9 +41,9 @@ impl Execution<'_> {
     pub(crate) fn callees(&self) -> impl Iterator<Item = (usize, u32)> {
         let begun = self.warp.groups.all.iter().filter(|group| {
             let call = self.call_frame(group.call);
-            let of_step =
+            let called_here =
                 call.is_some_and(|c| c.caller == Some(self.call) && c.call_step == self.step_index);
-            of_step && group.step_index == 0 && group.mask & !self.active == 0
+            called_here && group.step_index == 0 && group.mask & !self.active == 0
         });
         begun.map(|group| (group.call, group.mask))
     }
@@ -57,15 +57,15 @@ impl Execution<'_> {
     }
 
     /// A byte of memory that all lanes have.
-    pub(crate) fn byte(&self, memory: Memory, at: u64) -> Option<u8> {
+    pub(crate) fn byte(&self, memory: Memory, address: u64) -> Option<u8> {
         match memory {
-            Memory::Global => self.grid.device.read(at, 1).ok().map(|v| v as u8),
-            Memory::Shared(rank) => self.block.shared(rank)?.get(at as usize).copied(),
+            Memory::Global => self.grid.device.read(address, 1).ok().map(|v| v as u8),
+            Memory::Shared(rank) => self.block.shared(rank)?.get(address as usize).copied(),
             Memory::Local | Memory::Parameter => None,
         }
     }
 
-    /// Asks the observer, if there is one.
+    /// Calls the observer with this execution, if there is an observer.
     pub(super) fn observe<R>(&self, ask: impl FnOnce(&mut dyn Observer, &Self) -> R) -> Option<R> {
         let observer = self.block.cluster_state.observer.as_ref()?;
         let mut observer = observer.try_borrow_mut().ok()?;
@@ -76,19 +76,21 @@ impl Execution<'_> {
     pub(super) fn observed_step(&mut self, step: &Step) -> Outcome {
         match step {
             Step::Load(access) => {
-                let bytes = u64::from(access.bytes) * access.places.len() as u64;
-                self.touch(&access.address, Use::Read, (bytes, access.bytes.into()));
+                let element = access.bytes.into();
+                let bytes = element * access.places.len() as u64;
+                self.touch(&access.address, Use::Read, bytes, element);
             }
             Step::Store(access) => {
-                let bytes = u64::from(access.bytes) * access.places.len() as u64;
-                self.touch(&access.address, Use::Write, (bytes, access.bytes.into()));
+                let element = access.bytes.into();
+                let bytes = element * access.places.len() as u64;
+                self.touch(&access.address, Use::Write, bytes, element);
             }
             Step::Atomic(atomic) => {
                 let bytes = atomic.elements.iter().map(|e| u64::from(e.bytes)).sum();
-                self.touch(&atomic.address, Use::ReadWrite, (bytes, bytes));
+                self.touch(&atomic.address, Use::ReadWrite, bytes, bytes);
             }
             Step::Act(act) => {
-                self.observe(|observer, of| observer.act(of, act));
+                self.observe(|observer, execution| observer.act(execution, act));
                 self.by_byte = true;
             }
             Step::Call(_) => self.by_byte = true,
@@ -102,7 +104,8 @@ impl Execution<'_> {
         let control = match outcome {
             Ok(control) => control,
             Err(failed) => {
-                let goes_on = self.observe(|observer, of| observer.failed(of, &failed));
+                let goes_on =
+                    self.observe(|observer, execution| observer.failed(execution, &failed));
                 return match goes_on {
                     Some(true) => Ok(Control::Next),
                     _ => Err(failed),
@@ -112,10 +115,10 @@ impl Execution<'_> {
         match step {
             Step::Act(act) => {
                 let waits = matches!(control, Control::Wait(_));
-                self.observe(|observer, of| observer.acted(of, act, waits));
+                self.observe(|observer, execution| observer.acted(execution, act, waits));
             }
             Step::Call(_) => {
-                self.observe(|observer, of| observer.called(of));
+                self.observe(|observer, execution| observer.called(execution));
             }
             _ => {}
         }
@@ -123,53 +126,52 @@ impl Execution<'_> {
     }
 
     /// Shows accesses of all lanes to the observer; lanes that may not access memory do not execute the step.
-    fn touch(&mut self, address: &Address, usage: Use, (bytes, element): (u64, u64)) {
+    fn touch(&mut self, address: &Address, usage: Use, bytes: u64, element: u64) {
         let mut remaining = self.active;
         let mut allowed = 0;
-        let mut at = [0; LANES];
+        let mut addresses = [0; LANES];
         let mut memories = [Memory::Global; LANES];
         match self.addresses(address) {
-            Some(all) => (at, memories) = (all.offsets, [all.memory; LANES]),
+            Some(all) => (addresses, memories) = (all.offsets, [all.memory; LANES]),
             None => {
                 for lane in lanes(remaining) {
                     let location = self.location(address, lane);
-                    (at[lane], memories[lane]) = (location.address(), location.memory());
+                    (addresses[lane], memories[lane]) = (location.address(), location.memory());
                 }
             }
         }
         while remaining != 0 {
             let memory = memories[remaining.trailing_zeros() as usize % LANES];
-            let in_memory = lanes(remaining).filter(|&lane| memories[lane] == memory);
-            let in_memory = in_memory.fold(0, |all, lane| all | 1 << lane);
+            let in_memory = lanes_where(remaining, |lane| memories[lane] == memory);
             remaining &= !in_memory;
             let touch = Touch {
                 usage,
                 memory,
-                addresses: &at,
+                addresses: &addresses,
                 bytes,
                 element,
                 align: bytes,
                 lanes: in_memory,
             };
-            let answer = self.observe(|observer, of| observer.access(of, &touch));
+            let answer = self.observe(|observer, execution| observer.access(execution, &touch));
             allowed |= answer.unwrap_or(in_memory) & in_memory;
         }
         self.active = allowed;
     }
 
-    /// Shows an access of one lane to the observer, if it sees them one by one; gives whether it may happen.
+    /// Shows an access of one lane to the observer, if it sees them one by one, and returns whether it may happen.
     pub(super) fn touch_one(&self, to: Location, usage: Use, bytes: u8, lane: usize) -> bool {
-        let at = [to.address(); LANES];
+        let addresses = [to.address(); LANES];
         let touch = Touch {
             usage,
             memory: to.memory(),
-            addresses: &at,
+            addresses: &addresses,
             bytes: bytes.into(),
             element: bytes.into(),
             align: bytes.into(),
             lanes: 1 << lane,
         };
-        let answer = self.observe(|observer, of| observer.access(of, &touch));
+        let answer = self.observe(|observer, execution| observer.access(execution, &touch));
         answer.is_none_or(|allowed| allowed != 0)
     }
 }

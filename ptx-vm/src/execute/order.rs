@@ -86,72 +86,91 @@ const STEPS: u64 = 1 << 10;
 /// The warps of a CTA, or CTAs of a cluster, that run only if the others cannot.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Starved {
-    /// The index of one of them, and whether it is that one, or all others.
-    one: Option<(u64, bool)>,
-    /// Whether all of them run, whether or not others can.
-    all: bool,
+    chosen: Option<Choice>,
+    /// Whether the starved ones run in this turn as well, even if others can.
+    run_anyway: bool,
+}
+
+/// The choice of warps or CTAs that are starved, by the index of one.
+#[derive(Copy, Clone, Debug)]
+enum Choice {
+    Only(u64),
+    AllBut(u64),
+}
+
+/// A pass over the warps of a CTA, or the CTAs of a cluster.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Pass {
+    All,
+    /// Those that are not starved.
+    Favored,
+    Starved,
 }
 
 impl Starved {
     /// The warps of a CTA that has made a number of turns.
     pub(super) const fn warps(grid: &Grid<'_>, turns: u64) -> Self {
-        let one = match grid.schedule {
-            Some(Schedule::StarveWarp(warp)) => Some((warp as u64, true)),
-            Some(Schedule::FavorWarp(warp)) => Some((warp as u64, false)),
+        let chosen = match grid.schedule {
+            Some(Schedule::StarveWarp(warp)) => Some(Choice::Only(warp as u64)),
+            Some(Schedule::FavorWarp(warp)) => Some(Choice::AllBut(warp as u64)),
             _ => None,
         };
-        let all = turns % STARVED_PERIOD == STARVED_PERIOD - 1;
-        Self { one, all }
+        let run_anyway = turns % STARVED_PERIOD == STARVED_PERIOD - 1;
+        Self { chosen, run_anyway }
     }
 
     /// The CTAs of a grid, by linear index, after a number of turns of their cluster.
     pub(super) const fn blocks(grid: &Grid<'_>, turns: u64) -> Self {
-        let one = match grid.schedule {
-            Some(Schedule::DelayBlock(block)) => Some((block, true)),
+        let chosen = match grid.schedule {
+            Some(Schedule::DelayBlock(block)) => Some(Choice::Only(block)),
             _ => None,
         };
-        let all = turns % STARVED_PERIOD == STARVED_PERIOD - 1;
-        Self { one, all }
+        let run_anyway = turns % STARVED_PERIOD == STARVED_PERIOD - 1;
+        Self { chosen, run_anyway }
     }
 
-    /// None of them.
+    /// No warps and no CTAs.
     pub(super) const fn none() -> Self {
         Self {
-            one: None,
-            all: true,
+            chosen: None,
+            run_anyway: true,
         }
     }
 
-    /// Whether any of them are.
-    pub(super) const fn any(self) -> bool {
-        self.one.is_some()
+    fn contains(self, index: u64) -> bool {
+        match self.chosen {
+            None => false,
+            Some(Choice::Only(starved)) => index == starved,
+            Some(Choice::AllBut(favored)) => index != favored,
+        }
     }
 
-    /// Whether one has to wait for the others, which did some steps or not.
-    pub(super) fn waits(self, index: u64, any_steps: bool) -> bool {
-        let starved = self.one.is_some_and(|(one, own)| (index == one) == own);
-        starved && any_steps && !self.all
+    /// Whether a warp or CTA does not run because it is starved and others made steps.
+    pub(super) fn waits(self, index: u64, others_made_steps: bool) -> bool {
+        others_made_steps && !self.run_anyway && self.contains(index)
     }
 
-    /// The passes over all of them: those that are not starved come first.
-    pub(super) fn passes(self) -> impl Iterator<Item = Option<bool>> {
-        let passes: &[Option<bool>] = if self.any() {
-            &[Some(false), Some(true)]
-        } else {
-            &[None]
+    /// The passes over all warps or CTAs: those that are not starved come first.
+    pub(super) fn passes(self) -> impl Iterator<Item = Pass> {
+        let passes: &[Pass] = match self.chosen {
+            Some(_) => &[Pass::Favored, Pass::Starved],
+            None => &[Pass::All],
         };
         passes.iter().copied()
     }
 
-    /// Whether one belongs to a pass.
-    pub(super) fn is_in(self, index: u64, pass: Option<bool>) -> bool {
-        let starved = self.one.is_some_and(|(one, own)| (index == one) == own);
-        pass.is_none_or(|wanted| wanted == starved)
+    /// Whether a warp or CTA belongs to a pass.
+    pub(super) fn is_in(self, index: u64, pass: Pass) -> bool {
+        match pass {
+            Pass::All => true,
+            Pass::Favored => !self.contains(index),
+            Pass::Starved => self.contains(index),
+        }
     }
 }
 
 impl Turn {
-    /// A turn of this many warps with at most `most` steps each. In a random order, most of them make only a few.
+    /// A turn of a number of warps with at most `most` steps each. In a random order, most of them make only a few.
     pub(super) fn new(grid: &Grid<'_>, warps: usize, most: u64) -> Self {
         let seed = grid.schedule.and_then(Schedule::seed);
         let seed = seed.map(|seed| mix(seed ^ mix(grid.progress.steps())));
@@ -165,7 +184,7 @@ impl Turn {
         }
     }
 
-    /// A turn of this many warps in the order of their indices.
+    /// A turn of a number of warps in the order of their indices.
     pub(super) fn in_order(warps: usize, most: u64) -> Self {
         Self {
             order: Order::new(None, warps as u64),

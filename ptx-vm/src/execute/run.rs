@@ -20,7 +20,7 @@ pub(super) const FIRST_TURN: u64 = 1 << 13;
 /// The steps of a launch whose CTAs may wait for each other before it is looked whether they only wait.
 const FIRST_LOOK: u64 = 1 << 17;
 
-/// Runs all CTAs: those that do not depend on each other and are not observed as the executor does.
+/// Runs all CTAs: on the threads of the executor if they do not depend on each other and are not observed, else in order.
 pub(crate) fn run(
     grid: &Grid<'_>,
     executor: &dyn Executor,
@@ -33,7 +33,7 @@ pub(crate) fn run(
     }
 }
 
-/// Runs a cluster for its first turn, which ends early if it already waits for others.
+/// Runs a cluster for its first turn, which ends early if it already waits for others, and returns whether it made progress.
 fn begin(
     grid: &Grid<'_>,
     cluster: &mut Cluster,

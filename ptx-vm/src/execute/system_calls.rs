@@ -15,53 +15,60 @@ impl Execution<'_> {
     /// Calls a function that the system provides.
     pub(super) fn system_call(&mut self, name: &str, call: &Call) -> Outcome {
         for lane in lanes(self.active) {
-            let argument = |of: &Self, n: usize, bytes: u8| of.argument(call, n, bytes, lane);
-            let pointer = |of: &Self, n: usize| argument(of, n, 8);
-            let result = match name {
-                "vprintf" => {
-                    let text = self.text(pointer(self, 0), lane, LONGEST)?;
-                    let arguments = generic(pointer(self, 1), self.block.rank);
-                    let read = |offset: u64, bytes: u8| {
-                        self.read(arguments.plus(offset), bytes, lane)
-                            .map(|v| v as u64)
-                            .map_err(|(reason, _)| reason)
-                    };
-                    let string = |address: u64, most: u64| {
-                        let text = self.text(address, lane, most.min(LONGEST));
-                        text.map_err(|(reason, _)| reason)
-                    };
-                    let (written, count) =
-                        format::format(&text, read, string).map_err(|reason| (reason, lane))?;
-                    self.handle((text.len() + written.len()) as u64, lane)?;
-                    let printed = self.grid.print(self.block.index, written);
-                    printed.map_err(|reason| (reason, lane))?;
-                    (count, 4)
-                }
+            let (value, bytes) = match name {
+                "vprintf" => (self.print(call, lane)?, 4),
                 MALLOC => {
-                    let bytes = pointer(self, 0);
+                    let bytes = self.pointer(call, 0, lane);
                     let start = self.grid.heap.allocate(bytes);
                     self.observe(|observer, _| observer.allocated(start, bytes));
                     (start, 8)
                 }
                 "free" => {
-                    let start = pointer(self, 0);
+                    let start = self.pointer(call, 0, lane);
                     self.grid.heap.free(start);
-                    self.observe(|observer, of| observer.freed(of, lane, start));
+                    self.observe(|observer, execution| observer.freed(execution, lane, start));
                     (0, 0)
                 }
                 "__assertfail" => {
-                    let message = self.text(pointer(self, 0), lane, LONGEST)?;
-                    let file = self.text(pointer(self, 1), lane, LONGEST)?;
-                    let line = argument(self, 2, 4);
-                    let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                    let what = format!("{}:{line}: {}", show(&file), show(&message));
+                    let message = self.text(self.pointer(call, 0, lane), lane, LONGEST)?;
+                    let file = self.text(self.pointer(call, 1, lane), lane, LONGEST)?;
+                    let line = self.argument(call, 2, 4, lane);
+                    let message = String::from_utf8_lossy(&message);
+                    let file = String::from_utf8_lossy(&file);
+                    let what = format!("{file}:{line}: {message}");
                     return Err((StopReason::Assertion(what), lane));
                 }
                 other => return Err((StopReason::Undefined(other.into()), lane)),
             };
-            self.return_value(call, lane, result);
+            self.return_value(call, lane, value, bytes);
         }
         Ok(Control::Next)
+    }
+
+    /// Prints the output of `vprintf`, and returns the number of its arguments.
+    fn print(&mut self, call: &Call, lane: usize) -> Result<u64, Failed> {
+        let text = self.text(self.pointer(call, 0, lane), lane, LONGEST)?;
+        let arguments = generic(self.pointer(call, 1, lane), self.block.rank);
+        let read_argument = |offset: u64, bytes: u8| {
+            self.read(arguments.plus(offset), bytes, lane)
+                .map(|v| v as u64)
+                .map_err(|(reason, _)| reason)
+        };
+        let read_string = |address: u64, most: u64| {
+            let text = self.text(address, lane, most.min(LONGEST));
+            text.map_err(|(reason, _)| reason)
+        };
+        let (written, count) =
+            format::format(&text, read_argument, read_string).map_err(|reason| (reason, lane))?;
+        self.handle((text.len() + written.len()) as u64, lane)?;
+        let printed = self.grid.print(self.block.index, written);
+        printed.map_err(|reason| (reason, lane))?;
+        Ok(count)
+    }
+
+    /// The value of an argument that is an address.
+    fn pointer(&self, call: &Call, n: usize, lane: usize) -> u64 {
+        self.argument(call, n, 8, lane)
     }
 
     /// The value of an argument.
@@ -79,7 +86,7 @@ impl Execution<'_> {
         }
     }
 
-    fn return_value(&mut self, call: &Call, lane: usize, (value, bytes): (u64, u8)) {
+    fn return_value(&mut self, call: &Call, lane: usize, value: u64, bytes: u8) {
         match call.results.first().map(|a| a.element(0, 0)) {
             Some(Passed::Register(place)) => self.set(place, lane, value.into()),
             Some(Passed::Memory(offset)) => {
@@ -92,12 +99,12 @@ impl Execution<'_> {
         }
     }
 
-    /// The bytes of a text up to its zero, at most that many.
+    /// The bytes of a text up to its zero, at most a number of them.
     fn text(&self, address: u64, lane: usize, most: u64) -> Result<Vec<u8>, Failed> {
         let start = generic(address, self.block.rank);
         let mut text = Vec::new();
-        for at in 0..most {
-            let byte = self.read(start.plus(at), 1, lane);
+        for offset in 0..most {
+            let byte = self.read(start.plus(offset), 1, lane);
             match byte? as u8 {
                 0 => break,
                 byte => text.push(byte),

@@ -1,4 +1,4 @@
-//! Describes what threads wait for at the end of a launch.
+//! Descriptions of the waits of threads at the end of a launch.
 
 use ptx_ir::FuncId;
 
@@ -14,7 +14,7 @@ use super::warp::Warp;
 use crate::error::{RunError, Wait};
 use crate::memory;
 
-/// The most things that threads wait for that are described.
+/// The largest number of descriptions.
 const MOST: usize = 16;
 
 /// The description of a loop that nothing can end.
@@ -42,17 +42,27 @@ struct Waiting<'a> {
     is_final: bool,
 }
 
-/// The instruction of a wait, and its description.
-type Described = (FuncId, u32, String);
+/// The step of an instruction at which threads wait.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct WaitPlace {
+    function: FuncId,
+    step_index: u32,
+}
 
-/// Describes what threads of clusters wait for: at barriers, and in loops that they repeat; `is_final`: nothing changes any more.
+/// A wait of threads, as it is described.
+struct DescribedWait {
+    place: WaitPlace,
+    what: String,
+}
+
+/// Describes the waits of the threads of clusters: at barriers, and in loops that they repeat. `is_final` says that nothing changes any more.
 pub(super) fn waits<'a>(
     grid: &Grid<'_>,
     clusters: impl Iterator<Item = &'a Cluster>,
     probe: Option<&Probe>,
     is_final: bool,
 ) -> Vec<Wait> {
-    let mut all: Vec<((FuncId, u32), Wait)> = Vec::new();
+    let mut all: Vec<(WaitPlace, Wait)> = Vec::new();
     for cluster in clusters {
         for (block, warps) in cluster.blocks() {
             for warp in warps {
@@ -82,7 +92,7 @@ pub(super) fn waits<'a>(
     all.into_iter().map(|(_, wait)| wait).collect()
 }
 
-/// Adds what threads wait for to an error, which is at the instruction of the first of them if it has no place.
+/// Adds the waits of threads to an error, which is at the instruction of the first wait if it has no place.
 pub(super) fn add(error: &mut RunError, waits: Vec<Wait>) {
     if let Some(first) = waits.first()
         && error.span.is_none()
@@ -96,31 +106,49 @@ pub(super) fn add(error: &mut RunError, waits: Vec<Wait>) {
 }
 
 impl Waiting<'_> {
-    fn describe(&self, probe: Option<&Probe>) -> Option<Described> {
+    fn describe(&self, probe: Option<&Probe>) -> Option<DescribedWait> {
         let call = self.warp.groups.calls.get(self.group.call)?.as_ref()?;
-        let repeats = || self.describe_loop(call.function, probe?);
+        let mut repeated_loop = None;
+        // A barrier may be in a loop that is repeated.
+        if let (State::Ready | State::Barrier(_), Some(probe)) = (self.group.state, probe) {
+            repeated_loop = self.describe_loop(call.function, probe);
+        }
+        if repeated_loop.is_some() {
+            return repeated_loop;
+        }
         let what = match self.group.state {
-            State::Ready => return repeats(),
-            // The barrier may be in the loop.
-            State::Barrier(id) => match repeats() {
-                Some(described) => return Some(described),
-                None => self.barrier(id),
-            },
+            State::Ready => return None,
+            State::Barrier(id) => self.barrier(id),
             State::Cluster => self.cluster_barrier(),
             State::Lanes(mask) => {
-                let waits_for_mask = |g: &&Group| g.state == State::Lanes(mask);
-                let present = self.warp.groups.all.iter().filter(waits_for_mask);
-                let present = present.fold(0, |all, group| all | group.mask);
-                let missing = mask & self.warp.groups.live() & !present;
+                let missing = mask & self.warp.groups.live() & !self.lanes_waiting_for(mask);
                 format!("for the lanes {missing:#010x} of their warp")
             }
             State::Matrix => "for the other lanes of their warp".into(),
         };
-        Some((call.function, self.group.step_index, what))
+        Some(self.described(call.function, self.group.step_index, what))
+    }
+
+    /// The lanes of the warp that wait for those of a mask.
+    fn lanes_waiting_for(&self, mask: u32) -> u32 {
+        let groups = self.warp.groups.all.iter();
+        groups
+            .filter(|group| group.state == State::Lanes(mask))
+            .fold(0, |waiting, group| waiting | group.mask)
+    }
+
+    const fn described(&self, function: FuncId, step_index: u32, what: String) -> DescribedWait {
+        DescribedWait {
+            place: WaitPlace {
+                function,
+                step_index,
+            },
+            what,
+        }
     }
 
     /// A loop that is repeated, and what it reads.
-    fn describe_loop(&self, function: FuncId, probe: &Probe) -> Option<Described> {
+    fn describe_loop(&self, function: FuncId, probe: &Probe) -> Option<DescribedWait> {
         let block = self.grid.linear(self.block.index);
         let repeated = probe.repeated_loop(block, self.warp.first, self.group.mask)?;
         let waits_for_object = repeated.polls().any(|poll| poll.is_mbarrier);
@@ -134,14 +162,14 @@ impl Waiting<'_> {
             } else {
                 ENDLESS
             };
-            return Some((function, self.group.step_index, what.into()));
+            return Some(self.described(function, self.group.step_index, what.into()));
         };
-        let described: Vec<String> = chosen.iter().map(|poll| self.poll(poll)).collect();
+        let described: Vec<String> = chosen.iter().map(|poll| self.describe_poll(poll)).collect();
         let what = format!("for {}", described.join(" and "));
-        Some((first.function, first.step_index, what))
+        Some(self.described(first.function, first.step_index, what))
     }
 
-    fn poll(&self, poll: &Poll) -> String {
+    fn describe_poll(&self, poll: &Poll) -> String {
         let place = self.place(poll);
         let bytes = match poll.memory {
             Memory::Shared(rank) => {
@@ -160,7 +188,7 @@ impl Waiting<'_> {
                 mbarrier::pending(value as u64)
             )
         } else {
-            let (bits, value) = (8 * poll.bytes, value);
+            let bits = 8 * poll.bytes;
             let unchanged = if self.is_final {
                 " and which no thread changes"
             } else {
@@ -217,11 +245,13 @@ impl Waiting<'_> {
     }
 
     /// Adds the threads to those that wait for the same thing at the same instruction.
-    fn add(&self, (function, at, what): Described, all: &mut Vec<((FuncId, u32), Wait)>) {
+    fn add(&self, described: DescribedWait, all: &mut Vec<(WaitPlace, Wait)>) {
         let threads = u64::from(self.group.mask.count_ones());
-        let place = (function, at);
-        let is_same_wait = |one: &&mut ((FuncId, u32), Wait)| one.0 == place && one.1.what == what;
-        if let Some((_, known)) = all.iter_mut().find(is_same_wait) {
+        let DescribedWait { place, what } = described;
+        let mut known = all.iter_mut();
+        if let Some((_, known)) =
+            known.find(|(known_place, known)| *known_place == place && known.what == what)
+        {
             known.threads += threads;
             return;
         }
@@ -229,9 +259,9 @@ impl Waiting<'_> {
             return;
         }
         let lane = self.group.mask.trailing_zeros();
-        let program_function = self.grid.program.function(function);
-        let step = program_function.and_then(|f| f.steps.get(at as usize));
-        let location = step.and_then(|step| self.grid.place(function, step.inst));
+        let program_function = self.grid.program.function(place.function);
+        let step = program_function.and_then(|f| f.steps.get(place.step_index as usize));
+        let location = step.and_then(|step| self.grid.place(place.function, step.inst));
         let (span, instruction) = location
             .map(|location| (location.span, location.text))
             .unzip();

@@ -28,6 +28,12 @@ pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
 }
 
+/// The lanes of a mask for which a condition holds, as a mask.
+pub(crate) fn lanes_where(mask: u32, holds: impl Fn(usize) -> bool) -> u32 {
+    let chosen = lanes(mask).filter(|&lane| holds(lane));
+    chosen.fold(0, |chosen, lane| chosen | 1 << lane)
+}
+
 /// The place of the value of a register, a constant or an intermediate result, in the file of its kind.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Place {
