@@ -49,13 +49,13 @@ pub(super) fn memory_step(
     context: &mut Context<'_>,
     inst: InstId,
     chosen: &Chosen,
-    at: usize,
+    address_operand: usize,
 ) -> Result<Step, &'static str> {
     let window = window(context, inst);
-    let operand = chosen.operands.get(at).copied().flatten();
+    let operand = chosen.operands.get(address_operand).copied().flatten();
     let operand = operand.ok_or("missing address operand")?;
     let address = address_of(context, operand, window).ok_or("unsupported address")?;
-    memory_access(context, chosen, address, at).ok_or(OPERANDS)
+    memory_access(context, chosen, address, address_operand).ok_or(OPERANDS)
 }
 
 fn memory_access(
@@ -64,8 +64,7 @@ fn memory_access(
     address: Address,
     address_operand: usize,
 ) -> Option<Step> {
-    let position_of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
-    let data = position_of(Role::Def).or_else(|| position_of(Role::Use))?;
+    let data = (chosen.position_of(Role::Def)).or_else(|| chosen.position_of(Role::Use))?;
     let ty = chosen.types[data]?;
     let bytes = (ty.bits() / 8) as u8;
     let step: Option<fn(Box<Access>) -> Step> = match chosen.form.computation()?.assignments() {
@@ -91,7 +90,9 @@ fn memory_access(
     for element in 0..count {
         let place = context.code.new_register(ty.bits());
         let loaded = [(address_operand as u8, InMemory { ty, place })];
-        elements.push(changed(context, chosen, &operands, element, &loaded)?);
+        elements.push(changed_element(
+            context, chosen, &operands, element, &loaded,
+        )?);
     }
     Some(Step::Atomic(Box::new(Atomic {
         address,
@@ -120,16 +121,16 @@ fn accessed(
     Some(places)
 }
 
-/// The places of the operands of an atomic operation. It changes one element and one lane after the other, so sources that are results, too, are
+/// The places of the operands of an atomic operation, of which no source is a result. It changes one element and one lane after the other, so sources that are results, too, are
 /// copied first.
 fn unaliased(context: &mut Context<'_>, chosen: &Chosen) -> Option<Vec<Option<Source>>> {
     let mut operands = Places::new(context, chosen)?.operands;
-    let position_of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
-    let results = position_of(Role::Def).and_then(|at| operands.get(at)?.clone());
+    let result = chosen.position_of(Role::Def);
+    let results = result.and_then(|index| operands.get(index)?.clone());
     let results = results.unwrap_or_default();
     let declared = chosen.form.operands().iter().zip(&mut operands);
-    let sources = declared
-        .filter(|(position_of, _)| !matches!(position_of.role(), Role::Def | Role::ReadWrite));
+    let sources =
+        declared.filter(|(declared, _)| !matches!(declared.role(), Role::Def | Role::ReadWrite));
     for place in sources.flat_map(|(_, places)| places).flatten() {
         if results.contains(place) {
             let kept = context.code.new_register(context.code.width(*place));
@@ -141,7 +142,7 @@ fn unaliased(context: &mut Context<'_>, chosen: &Chosen) -> Option<Vec<Option<So
 }
 
 /// The change of an element of a vector in memory.
-fn changed(
+fn changed_element(
     context: &mut Context<'_>,
     chosen: &Chosen,
     operands: &[Option<Source>],
@@ -181,5 +182,5 @@ pub(super) fn combination(context: &mut Context<'_>, chosen: &Chosen) -> Option<
             loaded.push((index, InMemory { ty, place }));
         }
     }
-    changed(context, chosen, &operands, 0, &loaded)
+    changed_element(context, chosen, &operands, 0, &loaded)
 }

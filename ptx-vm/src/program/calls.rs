@@ -1,7 +1,7 @@
 //! Decodes calls.
 
 use ptx_ir::facts::{Callees, Facts, TargetList};
-use ptx_ir::{InstId, Interface, Operand, Param, SymbolId, SymbolKind};
+use ptx_ir::{InstId, Interface, Module, Operand, Param, SymbolId, SymbolKind};
 use ptx_isa::ScalarType;
 
 use super::operands::{Context, OPERANDS};
@@ -20,8 +20,10 @@ pub(super) fn call(
     let callees = facts.callees().ok_or(UNKNOWN)?;
     let callee = callee(context, callees, operands).ok_or(UNKNOWN)?;
     let interface = interface(context, callees);
-    let is_callee = |operand: &Operand| matches!(operand, Operand::Symbol(_) | Operand::Reg(_));
-    let callee_index = operands.iter().position(is_callee).ok_or(UNKNOWN)?;
+    let mut written = operands.iter();
+    let callee_index =
+        written.position(|operand| matches!(operand, Operand::Symbol(_) | Operand::Reg(_)));
+    let callee_index = callee_index.ok_or(UNKNOWN)?;
     let mut lists = [Vec::new(), Vec::new()];
     let mut last_bytes = 0;
     for (index, operand) in operands.iter().enumerate() {
@@ -36,8 +38,8 @@ pub(super) fn call(
         let formal = formal.unwrap_or_default();
         let formal = formal.of(context.facts.module().params());
         let into = &mut lists[usize::from(index > callee_index)];
-        for (n, &part) in context.facts.body().pool().list(*list).iter().enumerate() {
-            let ty = formal.get(n).and_then(|param: &Param| param.ty.known());
+        for (index, &part) in context.facts.body().pool().list(*list).iter().enumerate() {
+            let ty = formal.get(index).and_then(|param: &Param| param.ty.known());
             into.push(argument(context, part, ty).ok_or(OPERANDS)?);
             last_bytes = match part {
                 Operand::Var(var) => context.frame.sizes.get(&var).copied().unwrap_or(0),
@@ -56,6 +58,7 @@ pub(super) fn call(
 
 const UNKNOWN: &str = "unknown callee";
 
+/// The function that a call calls.
 fn callee(context: &Context<'_>, callees: Callees<'_>, operands: &[Operand]) -> Option<Callee> {
     let module = context.facts.module();
     if let Callees::Function(symbol) = callees {
@@ -81,17 +84,20 @@ fn callee(context: &Context<'_>, callees: Callees<'_>, operands: &[Operand]) -> 
 /// The parameters and results that a call expects.
 fn interface(context: &Context<'_>, callees: Callees<'_>) -> Option<Interface> {
     let module = context.facts.module();
-    let variable_kind = |symbol: SymbolId| match module.symbols().get(symbol)?.kind {
-        SymbolKind::Function(id) => Some(module.functions().get(id)?.interface),
-        _ => None,
-    };
     match callees {
-        Callees::Function(symbol) => variable_kind(symbol),
+        Callees::Function(symbol) => interface_of_symbol(module, symbol),
         Callees::List(TargetList { operands, .. }) => match operands.first()? {
-            Operand::Symbol(symbol) => variable_kind(*symbol),
+            Operand::Symbol(symbol) => interface_of_symbol(module, *symbol),
             _ => None,
         },
         Callees::Prototype(id) => Some(context.facts.body().prototypes().get(id)?.interface),
+        _ => None,
+    }
+}
+
+fn interface_of_symbol(module: &Module, symbol: SymbolId) -> Option<Interface> {
+    match module.symbols().get(symbol)?.kind {
+        SymbolKind::Function(id) => Some(module.functions().get(id)?.interface),
         _ => None,
     }
 }

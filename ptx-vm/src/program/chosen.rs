@@ -18,14 +18,18 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    pub(super) fn result_type(&self) -> Option<ScalarType> {
+    /// The index of the first operand with a role.
+    pub(super) fn position_of(&self, role: Role) -> Option<usize> {
         let mut operands = self.form.operands().iter();
-        let first = operands.position(|o| o.role() == Role::Def)?;
-        self.types[first]
+        operands.position(|operand| operand.role() == role)
+    }
+
+    pub(super) fn result_type(&self) -> Option<ScalarType> {
+        self.types[self.position_of(Role::Def)?]
     }
 }
 
-/// The form of an instruction, with the operand of each of its operands.
+/// Selects the form of an instruction, and the operands that belong to the operands of the form.
 pub(super) fn choose(
     facts: FunctionFacts<'_>,
     queries: &mut Queries<()>,
@@ -59,8 +63,9 @@ pub(super) fn choose(
             }));
             let bits = selected.width(index);
             let ty = operand.ty().scalar_type(selected.assignment(), form);
-            let each = ty.map(|ty| u32::from(ty.bits()).max(1));
-            lengths.push(bits.zip(each).map(|(bits, each)| (bits / each) as usize));
+            let element_bits = ty.map(|ty| u32::from(ty.bits()).max(1));
+            let length = bits.zip(element_bits);
+            lengths.push(length.map(|(bits, element_bits)| (bits / element_bits) as usize));
             types.push(ty);
         }
         Some((form, *selected.assignment(), operands, lengths, types))
@@ -76,7 +81,7 @@ pub(super) fn choose(
     })
 }
 
-/// An operand of an instruction, with what its form says of it.
+/// An operand of an instruction, with its role and type from the form.
 pub(crate) struct TypedOperand {
     pub(crate) operand: Operand,
     pub(crate) role: Role,
@@ -91,8 +96,8 @@ pub(crate) fn typed_operands(
 ) -> Option<Vec<TypedOperand>> {
     let chosen = choose(facts, queries, inst)?;
     let declared = chosen.form.operands().iter();
-    let all = declared.zip(chosen.operands).zip(chosen.types);
-    let written = all.filter_map(|((declared, operand), ty)| {
+    let operands = declared.zip(chosen.operands).zip(chosen.types);
+    let written = operands.filter_map(|((declared, operand), ty)| {
         Some(TypedOperand {
             operand: operand?,
             role: declared.role(),

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::graph::PostDominators;
-use ptx_analysis::reg_lanes::{VariableId, Variables as Numbers};
+use ptx_analysis::reg_lanes::Variables as Numbers;
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::query::Queries;
-use ptx_ir::{Binding, EntityId as _, FuncId, FunctionKind, LabelId, Param, Statement};
+use ptx_ir::{Binding, Body, EntityId as _, FuncId, FunctionKind, LabelId, Param, Statement};
 
 use super::frame::Frame;
 use super::instruction::Labels;
@@ -29,23 +29,18 @@ pub(super) fn function(
     queries.enter(module, id, body);
     let mut code = Code::new();
     let numbers = Numbers::new(body);
-    let width = |v: VariableId| numbers.class(body, v).map_or(64, |c| c.bits());
-    let registers: Vec<Place> = numbers.ids().map(|v| code.new_register(width(v))).collect();
+    let registers: Vec<Place> = numbers
+        .ids()
+        .map(|variable| {
+            let class = numbers.class(body, variable);
+            code.new_register(class.map_or(64, |class| class.bits()))
+        })
+        .collect();
     let default = ptx_ir::Function::EMPTY;
     let declared = module.functions().get(id).unwrap_or(&default);
-    let of_param = |param: &Param| match param.binding {
-        Binding::Register(decl) => {
-            let mut all = body.registers().iter();
-            let register = all.find(|(_, r)| r.decl == decl);
-            register
-                .into_iter()
-                .flat_map(|(register, _)| numbers.of(register.into()))
-                .filter_map(|variable| registers.get(variable.index()).copied())
-                .collect()
-        }
-        _ => Vec::new(),
-    };
-    let frame = Frame::new(module, declared, body, of_param);
+    let frame = Frame::new(module, declared, body, |param| {
+        registers_of_param(param, body, &numbers, &registers)
+    });
     let mut context = Context {
         facts,
         id,
@@ -66,12 +61,12 @@ pub(super) fn function(
         let start = context.code.ops.len() as u32;
         let rank = ranks.get(steps.len()).copied().unwrap_or(u32::MAX);
         let (guard, step) = instruction::decode(&mut context, queries, inst, &mut labels);
-        let all = context.code.ops.len() as u32;
+        let end_of_ops = context.code.ops.len() as u32;
         let end = match &step {
             Step::Lanes(..) | Step::Special(..) => start,
             Step::Atomic(atomic) => atomic.start,
-            Step::Act(act) => act.element.as_ref().map_or(all, |e| e.ops.0),
-            _ => all,
+            Step::Act(act) => act.element.as_ref().map_or(end_of_ops, |e| e.ops.0),
+            _ => end_of_ops,
         };
         steps.push(Target {
             guard,
@@ -91,6 +86,25 @@ pub(super) fn function(
         registers: context.registers,
         special: context.special,
     }
+}
+
+/// The places of the registers of a parameter; none if it is in memory.
+fn registers_of_param(
+    param: &Param,
+    body: &Body,
+    numbers: &Numbers,
+    registers: &[Place],
+) -> Vec<Place> {
+    let Binding::Register(decl) = param.binding else {
+        return Vec::new();
+    };
+    let mut registers_of_body = body.registers().iter();
+    let register = registers_of_body.find(|(_, register)| register.decl == decl);
+    let variables = register.into_iter();
+    variables
+        .flat_map(|(register, _)| numbers.of(register.into()))
+        .filter_map(|variable| registers.get(variable.index()).copied())
+        .collect()
 }
 
 /// The step that follows each label, and the rank of each step: a block that post-dominates another one comes after it, so that lanes

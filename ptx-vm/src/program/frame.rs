@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use ptx_ir::{Binding, Body, Function, Module, Param, VarId};
 use ptx_isa::StateSpace;
 
-use super::members::Members;
+use super::layout::{Layout, Members, declaration_order};
 use super::step::Argument;
-use super::variables::declaration_order;
 use crate::lanes::Place;
 
 /// The layout of what a function has on the stack of a thread; of a kernel, its parameters are elsewhere.
@@ -25,7 +24,7 @@ pub(crate) struct Frame {
     pub(super) elements: HashMap<VarId, u64>,
 }
 
-/// The place of a variable.
+/// The place of a variable in memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Position {
     /// At an offset in the frame.
@@ -37,40 +36,18 @@ pub(super) enum Position {
 /// A parameter or a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Parameter {
-    /// Its bytes; 0 where its size is not known.
+    /// The bytes of the parameter; 0 where its size is not known.
     pub(crate) bytes: u64,
     pub(crate) place: Argument,
 }
 
 impl Parameter {
-    /// Its offset in memory; 0 if it is a register.
+    /// The offset of the parameter in memory; 0 if it is a register.
     pub(crate) const fn offset(&self) -> u64 {
         match self.place {
             Argument::Memory(offset) => offset,
             _ => 0,
         }
-    }
-}
-
-/// Puts things after each other.
-#[derive(Clone, Default)]
-pub(super) struct Layout {
-    bytes: u64,
-    pub(super) align: u64,
-}
-
-impl Layout {
-    /// The offset of something with a size and an alignment.
-    pub(super) fn add(&mut self, size: u64, align: u64) -> u64 {
-        let align = align.max(1);
-        let offset = self.bytes.div_ceil(align).saturating_mul(align);
-        self.bytes = offset.saturating_add(size);
-        self.align = self.align.max(align);
-        offset
-    }
-
-    pub(super) const fn bytes(&self) -> u64 {
-        self.bytes
     }
 }
 
@@ -96,7 +73,7 @@ impl Frame {
             let parameter = frame.parameter(module, param, &mut layout, false, &register);
             frame.results.push(parameter);
         }
-        let ranges = Members::new(body);
+        let members = Members::new(body);
         for id in declaration_order(body) {
             let decl = &body.declarations().decls[id];
             if !matches!(decl.space.base(), StateSpace::Local | StateSpace::Param) {
@@ -106,7 +83,7 @@ impl Frame {
                 let Some(space) = decl.layout(declarator, body.pool()) else {
                     continue;
                 };
-                let members = body.pool().integer(declarator.count).unwrap_or(1);
+                let count = body.pool().integer(declarator.count).unwrap_or(1);
                 let Binding::Var(var) = declarator.binding else {
                     continue;
                 };
@@ -117,13 +94,13 @@ impl Frame {
                     .unwrap_or(0)
                     .div_ceil(align)
                     .saturating_mul(align);
-                let total = size.saturating_mul(members.max(1) as u64);
+                let total = size.saturating_mul(count.max(1) as u64);
                 let offset = layout.add(total, space.align);
                 frame.places.insert(var, Position::Frame(offset));
                 frame.sizes.insert(var, total);
                 let element = decl.ty.known().map(|ty| u64::from(ty.bits() / 8));
                 frame.elements.extend(element.map(|bytes| (var, bytes)));
-                for &(member, number) in ranges.of(body, var) {
+                for &(member, number) in members.of(body, var) {
                     let element_offset = offset.saturating_add(size.saturating_mul(number.into()));
                     frame.places.insert(member, Position::Frame(element_offset));
                     frame.sizes.insert(member, size);

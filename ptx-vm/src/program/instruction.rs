@@ -38,7 +38,7 @@ impl<'a> Labels<'a> {
     }
 
     /// The steps that a table leads to, in order.
-    fn table(&mut self, facts: FunctionFacts<'a>, table: LabelId) -> Option<Arc<[u32]>> {
+    fn steps_of_table(&mut self, facts: FunctionFacts<'a>, table: LabelId) -> Option<Arc<[u32]>> {
         if let Some(known) = self.decoded.get(&table) {
             return known.clone();
         }
@@ -61,7 +61,7 @@ pub(super) fn decode<'a>(
     let guard = facts.guard_register().and_then(|(place, sense)| {
         let place = context.register(place.register, place.lane);
         match place[..] {
-            [Place::Predicate(at)] => Some((at, sense.is_negated())),
+            [Place::Predicate(index)] => Some((index, sense.is_negated())),
             _ => None,
         }
     });
@@ -89,6 +89,7 @@ fn unsupported(why: &str) -> Step {
     Step::Unsupported(why.into())
 }
 
+/// A jump to one of the targets of a table.
 fn table<'a>(
     context: &mut Context<'a>,
     inst: InstId,
@@ -103,7 +104,7 @@ fn table<'a>(
         [place] => place,
         _ => return None,
     };
-    let targets = labels.table(context.facts, list.label)?;
+    let targets = labels.steps_of_table(context.facts, list.label)?;
     Some(Step::Table(index, targets))
 }
 
@@ -135,18 +136,16 @@ fn ordinary(
     let Some(computation) = chosen.form.computation() else {
         return Err("its effect is not described in the instruction tables");
     };
-    let memory = computation.assignments().iter().find_map(|a| {
-        let operand_of = |expr: Expr| match expr {
-            Expr::Memory(at) => Some(usize::from(at)),
-            _ => None,
-        };
-        match a.target() {
-            Destination::Memory(at) => Some(at.into()),
-            _ => operand_of(a.value()),
-        }
-    });
-    match memory {
-        Some(at) => memory_step(context, inst, &chosen, at),
+    let address_operand =
+        computation
+            .assignments()
+            .iter()
+            .find_map(|a| match (a.target(), a.value()) {
+                (Destination::Memory(operand), _) | (_, Expr::Memory(operand)) => Some(operand),
+                _ => None,
+            });
+    match address_operand {
+        Some(operand) => memory_step(context, inst, &chosen, operand.into()),
         None => computed(context, inst, &chosen),
     }
 }

@@ -6,7 +6,7 @@ mod chosen;
 mod decode;
 mod frame;
 mod instruction;
-mod members;
+mod layout;
 mod operands;
 mod parts;
 mod shared;
@@ -62,7 +62,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Decodes all functions. Linear.
+    /// Decodes all functions of a module. Linear.
     pub(crate) fn new(module: &Module) -> Self {
         let facts = ptx_ir::facts::ModuleFacts::new(module);
         let variables = Variables::new(module, &users::UsersOf::new(&facts));
@@ -98,7 +98,7 @@ impl Program {
     pub(crate) fn calls_system(&self, name: &str) -> bool {
         let mut steps = self.functions.iter().flatten().flat_map(|f| &f.steps);
         steps.any(|target| match &target.step {
-            Step::Call(call) => matches!(&call.callee, Callee::System(of) if **of == *name),
+            Step::Call(call) => matches!(&call.callee, Callee::System(called) if **called == *name),
             _ => false,
         })
     }

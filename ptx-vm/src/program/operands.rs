@@ -144,8 +144,8 @@ impl Context<'_> {
 
     /// The place of a special register.
     fn special(&mut self, register: SpecialReg, lane: u8) -> Place {
-        let is_register = |(r, l, _): &&(SpecialReg, u8, Place)| (*r, *l) == (register, lane);
-        if let Some((.., place)) = self.special.iter().find(is_register) {
+        let mut known = self.special.iter();
+        if let Some((.., place)) = known.find(|known| (known.0, known.1) == (register, lane)) {
             return *place;
         }
         if register.is_volatile() {
@@ -237,11 +237,6 @@ impl Context<'_> {
     pub(super) fn address(&mut self, operand: Operand, window: Window) -> Option<Address> {
         let body = self.facts.body();
         let pool = body.pool();
-        let plain = |base, offset| Address {
-            window,
-            base,
-            offset,
-        };
         match operand {
             Operand::Address(id) => {
                 let address = *pool.address(id)?;
@@ -263,28 +258,35 @@ impl Context<'_> {
                 let mut resolved = self.address(address.base, window)?;
                 let offset = (offset as u64).wrapping_mul(scale);
                 if let Some(index) = index {
-                    return self.indexed(resolved, index, (scale, offset));
+                    return self.indexed(resolved, index, scale, offset);
                 }
                 resolved.offset = resolved.offset.wrapping_add(offset);
                 Some(resolved)
             }
             Operand::Reg(register) => match self.register(register, None)[..] {
-                [place] => Some(plain(Base::Register(place), 0)),
+                [place] => Some(Address::new(window, Base::Register(place), 0)),
                 _ => None,
             },
             Operand::Lane(selector, at) => match pool.get(at) {
                 Operand::Reg(register) => match self.register(register, selector.element())[..] {
-                    [place] => Some(plain(Base::Register(place), 0)),
+                    [place] => Some(Address::new(window, Base::Register(place), 0)),
                     _ => None,
                 },
                 _ => None,
             },
             // Its value is an address where ptxas accepts it.
             Operand::Special(register) if !register.is_vector() && !register.is_volatile() => {
-                Some(plain(Base::Register(self.special(register, 0)), 0))
+                let place = self.special(register, 0);
+                Some(Address::new(window, Base::Register(place), 0))
             }
-            Operand::Small(value) => Some(plain(Base::Zero, i64::from(value) as u64)),
-            Operand::Imm(id) => Some(plain(Base::Zero, pool.immediate(id)?.value.bits())),
+            Operand::Small(value) => {
+                let address = i64::from(value) as u64;
+                Some(Address::new(window, Base::Zero, address))
+            }
+            Operand::Imm(id) => {
+                let address = pool.immediate(id)?.value.bits();
+                Some(Address::new(window, Base::Zero, address))
+            }
             Operand::Symbol(symbol) => {
                 let module = self.facts.module();
                 let address = self.variables.symbol(module, symbol)?;
@@ -328,13 +330,14 @@ impl Context<'_> {
         }
     }
 
-    /// The address of the element of an index in a register, and of bytes after it. As in the code of ptxas, bytes from the first element have the
+    /// The address of an element of an array, by the index in a register, plus an offset in bytes. As in the code of ptxas, bytes from the first element have the
     /// width of the register, and are not negative where addresses have 64 bits.
     fn indexed(
         &mut self,
         array: Address,
         index: Operand,
-        (scale, offset): (u64, u64),
+        scale: u64,
+        offset: u64,
     ) -> Option<Address> {
         let [index] = self.source(index, None)?[..] else {
             return None;
@@ -342,11 +345,11 @@ impl Context<'_> {
         let code = &mut self.code;
         let bytes = match index {
             Place::Word(at) => {
-                let (each, offset) = (
+                let (scale, offset) = (
                     code.constant_word(scale as u32),
                     code.constant_word(offset as u32),
                 );
-                let bytes = code.word(Kind::Word(Integer::Mul), [at, each, each]);
+                let bytes = code.word(Kind::Word(Integer::Mul), [at, scale, scale]);
                 let bytes = code.word(Kind::Word(Integer::Add), [bytes, offset, offset]);
                 match array.window {
                     Window::Generic | Window::State(StateSpace::Global) => {
@@ -356,8 +359,8 @@ impl Context<'_> {
                 }
             }
             Place::Double(at) => {
-                let (each, offset) = (code.constant_double(scale), code.constant_double(offset));
-                let bytes = code.double(Kind::Double(Integer::Mul), [at, each, each]);
+                let (scale, offset) = (code.constant_double(scale), code.constant_double(offset));
+                let bytes = code.double(Kind::Double(Integer::Mul), [at, scale, scale]);
                 let kind = Kind::Double(Integer::Add);
                 Place::Double(code.double(kind, [bytes, offset, offset]))
             }

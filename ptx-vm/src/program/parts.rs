@@ -8,8 +8,12 @@ use super::operands::Context;
 use crate::lanes::{Integer, Kind, Place};
 use crate::lower::Source;
 
-/// The registers that a value is divided among, `None` for dropped parts, and where it is.
-type Split = (Vec<Option<Place>>, Place);
+/// A value that is divided among several registers.
+struct Split {
+    /// The places of the registers; `None` for dropped parts.
+    parts: Vec<Option<Place>>,
+    whole: Place,
+}
 
 /// The places of the operands of a form.
 pub(super) struct Places {
@@ -57,18 +61,22 @@ impl Places {
         let elements = context.destinations(written)?;
         if scalar && (elements.len() > 1 || matches!(written, Operand::Vector(_))) {
             let joined = context.code.new_register(ty?.bits());
-            self.split.push((elements, joined));
+            self.split.push(Split {
+                parts: elements,
+                whole: joined,
+            });
             return Some(vec![joined]);
         }
         let bits = ty.map_or(32, ScalarType::bits);
-        let dropped = |place: Option<Place>| place.unwrap_or_else(|| context.code.temporary(bits));
-        Some(elements.into_iter().map(dropped).collect())
+        let places = elements.into_iter();
+        let places = places.map(|place| place.unwrap_or_else(|| context.code.temporary(bits)));
+        Some(places.collect())
     }
 
     /// Writes the parts of results to their registers.
     pub(super) fn take_apart(&self, context: &mut Context<'_>) -> Option<()> {
-        for (elements, whole) in &self.split {
-            take_apart(context, elements, *whole)?;
+        for split in &self.split {
+            take_apart(context, &split.parts, split.whole)?;
         }
         Some(())
     }
@@ -89,31 +97,36 @@ fn source(
             let parts = context.facts.body().pool().list(list).to_vec();
             let bits = ty.bits() / (parts.len().max(1) as u16);
             let mut types = ScalarType::ALL.iter().copied();
-            let part = types.find(|t| t.bits() == bits && t.kind() == TypeKind::Bits)?;
+            let part_type = types.find(|t| t.bits() == bits && t.kind() == TypeKind::Bits)?;
             let mut elements = Vec::new();
-            for one in parts {
-                elements.extend(context.source(one, Some(part))?);
+            for part in parts {
+                elements.extend(context.source(part, Some(part_type))?);
             }
             elements
         }
         other => match context.source(other, Some(ty))? {
-            one if one.len() == 1 => return Some(one),
+            whole if whole.len() == 1 => return Some(whole),
             elements => elements,
         },
     };
-    let each = ty.bits() / (elements.len().max(1) as u16);
-    Some(vec![joined(context, &elements, ty.bits(), each)?])
+    let part_bits = ty.bits() / (elements.len().max(1) as u16);
+    Some(vec![joined(context, &elements, ty.bits(), part_bits)?])
 }
 
 /// Elements of a width side by side, the first one lowest.
-fn joined(context: &mut Context<'_>, elements: &[Place], bits: u16, each: u16) -> Option<Place> {
+fn joined(
+    context: &mut Context<'_>,
+    elements: &[Place],
+    bits: u16,
+    part_bits: u16,
+) -> Option<Place> {
     if bits == 128 {
         let (low, high) = elements.split_at_checked(elements.len() / 2)?;
         let to = context.code.new_register(128);
         for (half, elements) in (0..).zip([low, high]) {
-            let from = match (each, elements) {
+            let from = match (part_bits, elements) {
                 (64, [only]) => *only,
-                _ => joined(context, elements, 64, each)?,
+                _ => joined(context, elements, 64, part_bits)?,
             };
             let Place::Double(from) = from else {
                 return None;
@@ -126,7 +139,7 @@ fn joined(context: &mut Context<'_>, elements: &[Place], bits: u16, each: u16) -
     let code = &mut context.code;
     let mut packed: Option<Place> = None;
     for (n, element) in elements.iter().enumerate() {
-        let shift = n as u16 * each;
+        let shift = n as u16 * part_bits;
         let part = match (bits, *element) {
             (64, Place::Word(at)) => Place::Double(code.double(Kind::Widen, [at, 0, 0])),
             (_, other) => other,
@@ -161,36 +174,41 @@ fn joined(context: &mut Context<'_>, elements: &[Place], bits: u16, each: u16) -
 fn take_apart(context: &mut Context<'_>, elements: &[Option<Place>], whole: Place) -> Option<()> {
     let code = &mut context.code;
     let total = code.width(whole);
-    let each = total / (elements.len().max(1) as u16);
+    let part_bits = total / (elements.len().max(1) as u16);
     for (n, element) in elements.iter().enumerate() {
         let Some(to) = *element else { continue };
-        let shift = n as u32 * u32::from(each);
-        let part = part(context, whole, shift, each)?;
+        let shift = n as u32 * u32::from(part_bits);
+        let part = part(context, whole, shift, part_bits)?;
         context.code.copy(to, part);
     }
     Some(())
 }
 
-/// The bits of a value from a position on, as many as a part has.
-fn part(context: &mut Context<'_>, whole: Place, shift: u32, each: u16) -> Option<Place> {
+/// The part of a value that begins at a bit and has `part_bits` bits.
+fn part(context: &mut Context<'_>, whole: Place, shift: u32, part_bits: u16) -> Option<Place> {
     let code = &mut context.code;
     let shift_right = Kind::Word(Integer::ShiftRight { signed: false });
     Some(match whole {
-        Place::Quad(low) if each == 64 => Place::Double(low + shift / 64),
-        Place::Quad(low) => part(context, Place::Double(low + shift / 64), shift % 64, each)?,
-        Place::Double(shifted) if each == 32 => {
+        Place::Quad(low) if part_bits == 64 => Place::Double(low + shift / 64),
+        Place::Quad(low) => part(
+            context,
+            Place::Double(low + shift / 64),
+            shift % 64,
+            part_bits,
+        )?,
+        Place::Double(shifted) if part_bits == 32 => {
             Place::Word(code.word(Kind::Narrow, [shifted, 0, shift / 32]))
         }
         Place::Double(shifted) => {
             let half = code.word(Kind::Narrow, [shifted, 0, shift / 32]);
             let by = code.constant_word(shift % 32);
             let shifted = code.word(shift_right, [half, by, by]);
-            code.extend(Place::Word(shifted), each, false)
+            code.extend(Place::Word(shifted), part_bits, false)
         }
         Place::Word(shifted) => {
             let by = code.constant_word(shift);
             let shifted = code.word(shift_right, [shifted, by, by]);
-            code.extend(Place::Word(shifted), each, false)
+            code.extend(Place::Word(shifted), part_bits, false)
         }
         Place::Predicate(_) => return None,
     })

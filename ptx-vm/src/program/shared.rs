@@ -7,23 +7,23 @@ use std::collections::HashMap;
 
 use ptx_ir::{FuncId, SymbolId, VarId};
 
-use super::frame::Layout;
+use super::layout::Layout;
 use super::users::Users;
 use super::variables::SHARED_STRIDE;
 
-/// A variable.
+/// The name of a variable.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Name {
-    /// Of the module.
+    /// A variable of the module.
     Symbol(SymbolId),
-    /// Declared inside a function.
+    /// A variable that is declared inside a function.
     Local(FuncId, VarId),
 }
 
 /// A variable that has no address yet.
 struct Declared {
     name: Name,
-    /// Without a size it is what a launch adds.
+    /// The size in bytes; `None` for the variable of the bytes that a launch adds.
     size: Option<u64>,
     align: u64,
     users: Users,
@@ -36,8 +36,9 @@ pub(super) struct Declarations(Vec<Declared>);
 /// The sizes of the shared memory of kernels.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedSizes {
-    /// Of the variables of a kernel that has its own, and of all others.
+    /// The end of the variables of each kernel that has some of its own.
     kernels: HashMap<FuncId, u64>,
+    /// The end of the variables that several kernels use.
     common: u64,
     /// The offset of the bytes that a launch adds.
     dynamic: u64,
@@ -62,20 +63,20 @@ impl Declarations {
     pub(super) fn place(&self) -> (Vec<(Name, u64)>, SharedSizes) {
         let mut addresses = Vec::new();
         let mut common = Layout::default();
-        for (one, size) in self.sized() {
-            if one.users == Users::Several {
-                addresses.push((one.name, common.add(size, one.align)));
+        for (variable, size) in self.sized() {
+            if variable.users == Users::Several {
+                addresses.push((variable.name, common.add(size, variable.align)));
             }
         }
         let mut kernels: HashMap<FuncId, Layout> = HashMap::new();
-        for (one, size) in self.sized() {
-            if let Users::One(kernel) = one.users {
+        for (variable, size) in self.sized() {
+            if let Users::One(kernel) = variable.users {
                 let layout = kernels.entry(kernel).or_insert_with(|| common.clone());
-                addresses.push((one.name, layout.add(size, one.align)));
+                addresses.push((variable.name, layout.add(size, variable.align)));
             }
         }
-        let added = self.0.iter().filter(|one| one.size.is_none());
-        let align = added.clone().map(|one| one.align).max();
+        let added = self.0.iter().filter(|variable| variable.size.is_none());
+        let align = added.clone().map(|variable| variable.align).max();
         let align = align.unwrap_or(1).max(DYNAMIC_ALIGN);
         let most = kernels.values().map(Layout::bytes).max();
         let most = most.unwrap_or(0).max(common.bytes());
@@ -85,17 +86,18 @@ impl Declarations {
             dynamic: most.checked_next_multiple_of(align).unwrap_or(u64::MAX),
             align,
         };
-        addresses.extend(added.map(|one| (one.name, sizes.dynamic)));
+        addresses.extend(added.map(|variable| (variable.name, sizes.dynamic)));
         (addresses, sizes)
     }
 
     fn sized(&self) -> impl Iterator<Item = (&Declared, u64)> {
-        self.0.iter().filter_map(|one| Some((one, one.size?)))
+        let variables = self.0.iter();
+        variables.filter_map(|variable| Some((variable, variable.size?)))
     }
 }
 
 impl SharedSizes {
-    /// The bytes that a launch needs: of the variables of a kernel, and those that it adds.
+    /// The bytes that a launch of a kernel needs: those of its variables, and those that the launch adds.
     pub(crate) fn needed(&self, kernel: FuncId, added: u32) -> u64 {
         let end_of_kernel = self.kernels.get(&kernel).copied().unwrap_or(self.common);
         match added {

@@ -15,7 +15,7 @@ use super::step::{Callee, Step, Target};
 /// The use of memory that CTAs share by a function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
-    /// Whether it may communicate with them.
+    /// Whether it may communicate with other CTAs.
     communicates: bool,
     /// The functions that it calls.
     calls: Vec<FuncId>,
@@ -46,11 +46,10 @@ impl Sharing {
 
     /// Whether no function that a kernel may reach communicates; `all` has those of the module, with `None` where a body is missing.
     pub(super) fn is_independent(kernel: FuncId, all: &[Option<Self>]) -> bool {
-        let sharing_of = |id: FuncId| all.get(id.as_u32() as usize).and_then(Option::as_ref);
         let mut reached = HashSet::from([kernel]);
         let mut next = vec![kernel];
         while let Some(function) = next.pop() {
-            let Some(sharing) = sharing_of(function) else {
+            let Some(Some(sharing)) = all.get(function.as_u32() as usize) else {
                 continue;
             };
             if sharing.communicates {
@@ -68,14 +67,21 @@ impl Sharing {
 
 /// Whether an instruction may order accesses to memory that other CTAs access, or changes such memory atomically.
 fn orders(facts: &Facts<'_>) -> bool {
-    let is_shared = |access: &MemoryAccess| match access.space {
-        Space::State(space) => space.base() == StateSpace::Global,
-        _ => true,
-    };
-    let is_ordered = |access: MemoryAccess| {
+    if !facts.is_known() {
+        return true;
+    }
+    let mut shared = facts.memory().filter(is_shared);
+    shared.any(|access| {
         facts.is_volatile()
             || matches!(access.access, Access::ReadWrite | Access::ReadModifyWrite)
             || access.order.is_some_and(|order| order != Modifier::Weak)
-    };
-    !facts.is_known() || facts.memory().filter(is_shared).any(is_ordered)
+    })
+}
+
+/// Whether an access may be to memory that other CTAs access.
+fn is_shared(access: &MemoryAccess) -> bool {
+    match access.space {
+        Space::State(space) => space.base() == StateSpace::Global,
+        _ => true,
+    }
 }

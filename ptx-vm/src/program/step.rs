@@ -40,12 +40,12 @@ pub(crate) enum Step {
     Exit,
     Trap,
     Act(Box<Act>),
-    /// An instruction that cannot be executed: why.
+    /// An instruction that cannot be executed, with the reason.
     Unsupported(Box<str>),
 }
 
 impl Step {
-    /// Whether it may read what other threads change.
+    /// Whether the step may read memory that other threads change.
     pub(crate) fn reads_shared(&self) -> bool {
         match self {
             Self::Load(access) => !matches!(
@@ -77,7 +77,7 @@ pub(crate) struct Fold {
 /// The memory that an address is in.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Window {
-    /// The address says which.
+    /// The memory that the address itself says.
     Generic,
     State(StateSpace),
     /// The parameters of the kernel.
@@ -103,13 +103,23 @@ pub(crate) struct Address {
     pub(crate) offset: u64,
 }
 
+impl Address {
+    pub(super) const fn new(window: Window, base: Base, offset: u64) -> Self {
+        Self {
+            window,
+            base,
+            offset,
+        }
+    }
+}
+
 /// A load or a store.
 #[derive(Debug)]
 pub(crate) struct Access {
     pub(crate) address: Address,
-    /// Bytes of an element.
+    /// The bytes of an element.
     pub(crate) bytes: u8,
-    /// The elements; `None` where one is dropped.
+    /// The places of the elements; `None` where an element is dropped.
     pub(crate) places: Vec<Option<Place>>,
     /// The type of the elements, which fills registers that are wider.
     pub(crate) ty: ScalarType,
@@ -128,7 +138,7 @@ pub(crate) struct Atomic {
 #[derive(Debug)]
 pub(crate) struct ChangedElement {
     pub(crate) bytes: u8,
-    /// The places of the value in memory, and then of those at the other addresses.
+    /// The places of the value at the changed address, and then of the values at the other addresses.
     pub(crate) loaded: Vec<Place>,
     /// The operations that compute the new value.
     pub(crate) ops: (u32, u32),
@@ -176,19 +186,21 @@ pub(crate) enum Passed {
 }
 
 impl Argument {
-    /// The number of its registers; of one in memory, 1.
+    /// The number of registers of the argument; 1 if it is in memory.
     pub(crate) fn elements(&self) -> usize {
         match self {
-            Self::Registers(all) => all.len(),
+            Self::Registers(places) => places.len(),
             Self::Memory(_) | Self::None => 1,
         }
     }
 
-    /// An element; of some bytes, if it is in memory.
-    pub(crate) fn element(&self, n: usize, bytes: u64) -> Passed {
+    /// An element of the argument. In memory, each element has `bytes` bytes.
+    pub(crate) fn element(&self, index: usize, bytes: u64) -> Passed {
         match self {
-            Self::Registers(all) => all.get(n).map_or(Passed::None, |at| Passed::Register(*at)),
-            Self::Memory(offset) => Passed::Memory(offset + n as u64 * bytes),
+            Self::Registers(places) => places
+                .get(index)
+                .map_or(Passed::None, |place| Passed::Register(*place)),
+            Self::Memory(offset) => Passed::Memory(offset + index as u64 * bytes),
             Self::None => Passed::None,
         }
     }

@@ -12,7 +12,7 @@ use ptx_isa::StateSpace;
 pub(super) enum Users {
     /// One kernel, and the functions that only it can reach.
     One(FuncId),
-    /// Several, or it is not known.
+    /// Several kernels, or unknown ones.
     Several,
 }
 
@@ -27,20 +27,20 @@ impl Users {
 pub(super) struct UsersOf {
     functions: HashMap<FuncId, Users>,
     symbols: HashMap<SymbolId, Users>,
-    /// Of each symbol the first one of its range.
+    /// The first symbol of the range of each symbol.
     first: Vec<SymbolId>,
 }
 
 impl UsersOf {
-    /// Finds them. Linear.
+    /// Finds the kernels. Linear.
     pub(super) fn new(facts: &ModuleFacts<'_>) -> Self {
         let module = facts.module();
         let mut users = Self {
             first: module.first_symbols(),
             ..Self::default()
         };
-        let kernels = module.definitions();
-        let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
+        let definitions = module.definitions();
+        let kernels = definitions.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
         let work: Vec<_> = kernels.map(|(id, ..)| (id, Users::One(id))).collect();
         if work.len() > 1 {
             users.reach(&CallGraph::new(facts), work);
@@ -74,7 +74,7 @@ impl UsersOf {
         }
     }
 
-    /// Notes who mentions variables.
+    /// Finds the users of the variables that functions and initial values mention.
     fn look_up(&mut self, module: &Module) {
         let declared = module.declarations();
         for (id, _) in declared.decls.iter() {

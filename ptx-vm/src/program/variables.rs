@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use ptx_analysis::values::VariableRef;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::{
-    Binding, Body, DeclId, Declarations, Declarator, FuncId, Item, Module, NameId, Operand,
-    OperandPool, Statement, SymbolId, SymbolKind, VarDecl, VarId,
+    Binding, DeclId, Declarations, Declarator, FuncId, Item, Module, NameId, Operand, OperandPool,
+    SymbolId, SymbolKind, VarDecl, VarId,
 };
 use ptx_isa::StateSpace;
 
-use super::frame::Layout;
-use super::members::Members;
+use super::layout::{Layout, Members, declaration_order};
 use super::shared::{self, Name, SharedSizes};
 use super::users::UsersOf;
 
@@ -43,7 +42,7 @@ pub(crate) struct Initial {
 pub(crate) struct Variables {
     /// The address of each variable, in the window of its space.
     symbols: HashMap<SymbolId, u64>,
-    /// Of variables that are declared inside functions.
+    /// The address of each variable that is declared inside a function.
     locals: HashMap<(FuncId, VarId), u64>,
     /// The bytes of variables in `.global`, `.const` and `.shared` whose size is known.
     sizes: HashMap<Name, u64>,
@@ -67,31 +66,18 @@ pub(crate) struct Object {
     pub(crate) is_shared: bool,
     /// The address of the first byte, in shared memory its offset.
     pub(crate) start: u64,
-    /// One past the last one.
+    /// One past the last byte.
     pub(crate) end: u64,
 }
 
-/// A declaration of variables.
-struct Declared<'m> {
+/// The declarations of variables of the module, or of a function.
+struct Scope<'m> {
     module: &'m Module,
     all: &'m Declarations,
     /// The declarations that are not removed, in the order of the text.
     order: Vec<DeclId>,
     pool: &'m OperandPool,
     function: Option<FuncId>,
-}
-
-/// The declarations of a body that are not removed, in the order of the text.
-pub(super) fn declaration_order(body: &Body) -> Vec<DeclId> {
-    if body.edits().is_none() {
-        return body.declarations().decls.ids().collect();
-    }
-    body.statements()
-        .filter_map(|(_, statement)| match statement {
-            Statement::Decl(id) => Some(id),
-            _ => None,
-        })
-        .collect()
 }
 
 /// The places where variables are put.
@@ -102,17 +88,24 @@ struct Layouts<'u> {
     ranges: Vec<Range>,
 }
 
-/// Variables of one declarator with a count: `t<4>`.
+/// The variables of a declarator with a count, such as `t<4>`.
 struct Range {
     first: Name,
-    /// Bytes from one to the next one.
-    each: u64,
+    /// Bytes from a variable to the next one.
+    stride: u64,
+}
+
+/// A variable in `.global` or `.const` that has its address.
+struct Placed {
+    declarator: Declarator,
+    decl: VarDecl,
+    address: u64,
 }
 
 impl Layouts<'_> {
-    fn add_range(&mut self, members: Option<i64>, first: Name, each: u64) {
-        if members.is_some() {
-            self.ranges.push(Range { first, each });
+    fn add_range(&mut self, count: Option<i64>, first: Name, stride: u64) {
+        if count.is_some() {
+            self.ranges.push(Range { first, stride });
         }
     }
 }
@@ -126,7 +119,7 @@ impl Variables {
             users,
             ranges: Vec::new(),
         };
-        let declared = Declared {
+        let scope = Scope {
             module,
             all: module.declarations(),
             order: module
@@ -139,19 +132,19 @@ impl Variables {
             pool: module.pool(),
             function: None,
         };
-        let mut written = variables.place(&declared, &mut layouts);
-        let mut inner = Vec::new();
+        let placed_in_module = variables.place(&scope, &mut layouts);
+        let mut placed_in_functions = Vec::new();
         for (id, _) in module.functions().iter() {
             if let Some(body) = module.body(id) {
-                let declared = Declared {
+                let scope = Scope {
                     module,
                     all: body.declarations(),
                     order: declaration_order(body),
                     pool: body.pool(),
                     function: Some(id),
                 };
-                let placed_variables = variables.place(&declared, &mut layouts);
-                inner.push((declared, placed_variables));
+                let placed = variables.place(&scope, &mut layouts);
+                placed_in_functions.push((scope, placed));
             }
         }
         let (addresses, sizes) = layouts.shared.place();
@@ -164,26 +157,18 @@ impl Variables {
         }
         variables.add_members(module, &layouts.ranges);
         variables.end = GLOBAL.saturating_add(layouts.global.bytes());
-        for (declarator, address, decl) in written.drain(..) {
-            variables.initialize(&declared, &declarator, &decl, address);
-        }
-        for (declared, placed_variables) in inner {
-            for (declarator, address, decl) in placed_variables {
-                variables.initialize(&declared, &declarator, &decl, address);
-            }
+        variables.initialize_all(&scope, &placed_in_module);
+        for (scope, placed) in placed_in_functions {
+            variables.initialize_all(&scope, &placed);
         }
         variables
     }
 
-    /// Gives the variables of a list of declarations their addresses.
-    fn place(
-        &mut self,
-        declared: &Declared<'_>,
-        layouts: &mut Layouts<'_>,
-    ) -> Vec<(Declarator, u64, VarDecl)> {
-        let mut found = Vec::new();
-        for &id in &declared.order {
-            let decl = &declared.all.decls[id];
+    /// Gives the variables of a scope their addresses, and returns those that may have initial values.
+    fn place(&mut self, scope: &Scope<'_>, layouts: &mut Layouts<'_>) -> Vec<Placed> {
+        let mut placed = Vec::new();
+        for &id in &scope.order {
+            let decl = &scope.all.decls[id];
             let space = decl.space.base();
             if !matches!(
                 space,
@@ -191,50 +176,55 @@ impl Variables {
             ) {
                 continue;
             }
-            for declarator in declared.all.declarators(id) {
-                let layout = decl.layout(declarator, declared.pool);
+            for declarator in scope.all.declarators(id) {
+                let layout = decl.layout(declarator, scope.pool);
                 let (size, align) = layout.map_or((Some(8), 8), |l| (l.size, l.align));
-                let members = declared.pool.integer(declarator.count);
-                let size_of_element = size;
-                let each = size.unwrap_or(0).checked_next_multiple_of(align.max(1));
-                let each = each.unwrap_or(u64::MAX);
-                let size = match members {
-                    Some(members) => Some(each.saturating_mul(members.max(1) as u64)),
+                let count = scope.pool.integer(declarator.count);
+                let size_of_variable = size;
+                let stride = size.unwrap_or(0).checked_next_multiple_of(align.max(1));
+                let stride = stride.unwrap_or(u64::MAX);
+                let size = match count {
+                    Some(count) => Some(stride.saturating_mul(count.max(1) as u64)),
                     None => size,
                 };
                 if space == StateSpace::Shared {
-                    // Where it is depends on the others.
-                    if let Some(name) = self.name(declared, declarator, u64::MAX) {
-                        self.add_element(name, decl);
+                    // The address of a shared variable depends on the other ones.
+                    if let Some(name) = self.name(scope, declarator, u64::MAX) {
+                        self.add_element_size(name, decl);
                         let users = match name {
                             Name::Symbol(symbol) => layouts.users.of_symbol(symbol),
                             Name::Local(function, _) => layouts.users.of_function(function),
                         };
                         layouts.shared.add(name, size, align, users);
-                        layouts.add_range(members, name, each);
-                        self.sizes.extend(size_of_element.map(|size| (name, size)));
+                        layouts.add_range(count, name, stride);
+                        self.sizes.extend(size_of_variable.map(|size| (name, size)));
                     }
                     continue;
                 }
-                let at = layouts.global.add(size.unwrap_or(0), align);
+                let offset = layouts.global.add(size.unwrap_or(0), align);
                 // Variables are apart, so that a checker finds accesses past their ends.
                 layouts.global.add(GAP, 1);
-                let address = GLOBAL.saturating_add(at);
-                if let Some(first) = self.name(declared, declarator, address) {
-                    self.add_element(first, decl);
-                    layouts.add_range(members, first, each);
-                    self.sizes.extend(size_of_element.map(|size| (first, size)));
-                    let name = declared.module.name(declarator.name);
+                let address = GLOBAL.saturating_add(offset);
+                if let Some(first) = self.name(scope, declarator, address) {
+                    self.add_element_size(first, decl);
+                    layouts.add_range(count, first, stride);
+                    self.sizes
+                        .extend(size_of_variable.map(|size| (first, size)));
+                    let name = scope.module.name(declarator.name);
                     let end = address.saturating_add(size.unwrap_or(0));
                     self.ranges.push((name.into(), address, end));
-                    found.push((*declarator, address, *decl));
+                    placed.push(Placed {
+                        declarator: *declarator,
+                        decl: *decl,
+                        address,
+                    });
                 }
             }
         }
-        found
+        placed
     }
 
-    fn add_element(&mut self, name: Name, decl: &VarDecl) {
+    fn add_element_size(&mut self, name: Name, decl: &VarDecl) {
         let bytes = decl.ty.known().map(|ty| u64::from(ty.bits() / 8));
         self.elements.extend(bytes.map(|bytes| (name, bytes)));
     }
@@ -258,13 +248,8 @@ impl Variables {
     }
 
     /// Notes the address of a variable; `None` if it already has one, from an earlier declaration.
-    fn name(
-        &mut self,
-        declared: &Declared<'_>,
-        declarator: &Declarator,
-        address: u64,
-    ) -> Option<Name> {
-        match (declarator.binding, declared.function) {
+    fn name(&mut self, scope: &Scope<'_>, declarator: &Declarator, address: u64) -> Option<Name> {
+        match (declarator.binding, scope.function) {
             (Binding::Symbol(symbol), _) => match self.symbols.entry(symbol) {
                 std::collections::hash_map::Entry::Occupied(_) => None,
                 std::collections::hash_map::Entry::Vacant(free) => {
@@ -288,8 +273,8 @@ impl Variables {
         let mut symbols: HashMap<NameId, Vec<(SymbolId, u64)>> = HashMap::new();
         for (id, symbol) in module.symbols().iter() {
             if let Some(number) = symbol.number {
-                let of_name = symbols.entry(symbol.name).or_default();
-                of_name.push((id, number.into()));
+                let members = symbols.entry(symbol.name).or_default();
+                members.push((id, number.into()));
             }
         }
         let mut members: HashMap<FuncId, Members> = HashMap::new();
@@ -297,12 +282,12 @@ impl Variables {
             match range.first {
                 Name::Symbol(first) => {
                     let name = module.symbols().get(first).map(|s| s.name);
-                    let of_name = name.and_then(|name| symbols.get(&name));
+                    let members = name.and_then(|name| symbols.get(&name));
                     let Some(start) = self.symbols.get(&first).copied() else {
                         continue;
                     };
-                    for &(id, number) in of_name.into_iter().flatten() {
-                        let address = start.wrapping_add(range.each.wrapping_mul(number));
+                    for &(id, number) in members.into_iter().flatten() {
+                        let address = start.wrapping_add(range.stride.wrapping_mul(number));
                         self.symbols.insert(id, address);
                         self.copy_sizes(range.first, Name::Symbol(id));
                     }
@@ -318,7 +303,7 @@ impl Variables {
                         continue;
                     };
                     for &(var, number) in members.of(body, first) {
-                        let address = start.wrapping_add(range.each.wrapping_mul(number.into()));
+                        let address = start.wrapping_add(range.stride.wrapping_mul(number.into()));
                         self.locals.insert((function, var), address);
                         self.copy_sizes(range.first, Name::Local(function, var));
                     }
@@ -368,18 +353,17 @@ impl Variables {
         address: u64,
         is_shared: bool,
     ) -> Option<(Box<str>, u64)> {
-        let holds = |object: &Object| {
-            object.is_shared == is_shared && (object.start..object.end).contains(&address)
-        };
         let vars = module.body(kernel).map(|body| body.vars().iter());
         let vars = vars.into_iter().flatten();
         let local_objects =
             vars.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Local(id)));
         let symbols = module.symbols().iter();
-        let all =
+        let objects =
             symbols.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Module(id)));
-        let held = local_objects.chain(all).find(holds)?;
-        Some((held.name, address - held.start))
+        let found = local_objects.chain(objects).find(|object| {
+            object.is_shared == is_shared && (object.start..object.end).contains(&address)
+        })?;
+        Some((found.name, address - found.start))
     }
 
     /// The address of a variable or a function of the module.
@@ -396,50 +380,46 @@ impl Variables {
         self.locals.get(&(function, var)).copied()
     }
 
-    /// Writes what a variable is initialized with.
-    fn initialize(
-        &mut self,
-        declared: &Declared<'_>,
-        declarator: &Declarator,
-        decl: &VarDecl,
-        address: u64,
-    ) {
-        let Some(ty) = decl.ty.known() else { return };
-        let each = u64::from(ty.bits() / 8);
-        let mut values = Vec::new();
-        self.flatten(declared, declarator.init, &mut values);
-        for (n, (bits, mask)) in (0u64..).zip(values) {
-            let bytes = if mask {
-                vec![bits.integer() as u8]
-            } else {
-                value_bytes(bits, ty, each)
+    /// Notes the initial values of the variables of a scope.
+    fn initialize_all(&mut self, scope: &Scope<'_>, placed: &[Placed]) {
+        for variable in placed {
+            let Some(ty) = variable.decl.ty.known() else {
+                continue;
             };
-            let address = address.saturating_add(n * each);
-            self.initial.push(Initial { address, bytes });
+            let element_bytes = u64::from(ty.bits() / 8);
+            let mut values = Vec::new();
+            self.flatten(scope, variable.declarator.init, &mut values);
+            for (index, value) in (0u64..).zip(values) {
+                let address = variable.address.saturating_add(index * element_bytes);
+                let bytes = value.bytes(ty, element_bytes);
+                self.initial.push(Initial { address, bytes });
+            }
         }
     }
 
-    fn flatten(&self, declared: &Declared<'_>, operand: Operand, into: &mut Vec<(Value, bool)>) {
+    /// Adds the values of an initializer, without its braces.
+    fn flatten(&self, scope: &Scope<'_>, operand: Operand, into: &mut Vec<Value>) {
         match operand {
             Operand::Absent => {}
             Operand::Vector(list) => {
-                for &part in declared.pool.list(list) {
-                    self.flatten(declared, part, into);
+                for &part in scope.pool.list(list) {
+                    self.flatten(scope, part, into);
                 }
             }
             Operand::Masked(at) => {
-                let mask = declared.pool.integer(declared.pool.get(at)).unwrap_or(0) as u64;
-                let (_, of) = declared.pool.pair(at);
-                let value = self.value(declared, of).integer();
+                let mask = scope.pool.integer(scope.pool.get(at)).unwrap_or(0) as u64;
+                let (_, whole) = scope.pool.pair(at);
+                let value = self.value(scope, whole).integer();
                 let byte = value >> mask.trailing_zeros().min(63) & 0xff;
-                into.push((Value::Integer(byte), true));
+                into.push(Value::Byte(byte as u8));
             }
-            other => into.push((self.value(declared, other), false)),
+            other => into.push(self.value(scope, other)),
         }
     }
 
-    fn value(&self, declared: &Declared<'_>, operand: Operand) -> Value {
-        let pool = declared.pool;
+    /// The value of an operand of an initializer.
+    fn value(&self, scope: &Scope<'_>, operand: Operand) -> Value {
+        let pool = scope.pool;
         match operand {
             Operand::Small(value) => Value::Integer(i64::from(value) as u64),
             Operand::Imm(id) => {
@@ -453,41 +433,42 @@ impl Variables {
             }
             Operand::Generic(at) => {
                 let inner = pool.get(at);
-                let base = match self.space(declared, inner) {
+                let base = match self.space(scope, inner) {
                     Some(StateSpace::Shared) => SHARED,
                     _ => 0,
                 };
-                Value::Integer(self.value(declared, inner).integer().wrapping_add(base))
+                Value::Integer(self.value(scope, inner).integer().wrapping_add(base))
             }
             Operand::Address(id) => match pool.address(id) {
                 Some(address) => {
-                    let base = self.value(declared, address.base).integer();
+                    let base = self.value(scope, address.base).integer();
                     let offset = match address.offset {
                         Operand::Absent => 0,
-                        other => self.value(declared, other).integer(),
+                        other => self.value(scope, other).integer(),
                     };
                     Value::Integer(base.wrapping_add(offset))
                 }
                 None => Value::Integer(0),
             },
             Operand::Symbol(symbol) => {
-                Value::Integer(self.symbol(declared.module, symbol).unwrap_or(0))
+                Value::Integer(self.symbol(scope.module, symbol).unwrap_or(0))
             }
             Operand::Var(var) => {
-                let address = declared.function.and_then(|f| self.local(f, var));
+                let address = scope.function.and_then(|f| self.local(f, var));
                 Value::Integer(address.unwrap_or(0))
             }
             _ => Value::Integer(0),
         }
     }
 
-    fn space(&self, declared: &Declared<'_>, operand: Operand) -> Option<StateSpace> {
+    /// The state space of the variable whose address an operand is.
+    fn space(&self, scope: &Scope<'_>, operand: Operand) -> Option<StateSpace> {
         match operand {
-            Operand::Symbol(symbol) => match declared.module.symbols().get(symbol)?.kind {
+            Operand::Symbol(symbol) => match scope.module.symbols().get(symbol)?.kind {
                 SymbolKind::Variable(space, _) => Some(space.base()),
                 _ => None,
             },
-            Operand::Address(id) => self.space(declared, declared.pool.address(id)?.base),
+            Operand::Address(id) => self.space(scope, scope.pool.address(id)?.base),
             _ => None,
         }
     }
@@ -498,6 +479,8 @@ impl Variables {
 enum Value {
     Integer(u64),
     Number(f64),
+    /// A byte that a mask selects.
+    Byte(u8),
 }
 
 impl Value {
@@ -505,20 +488,22 @@ impl Value {
         match self {
             Self::Integer(value) => value,
             Self::Number(value) => value.to_bits(),
+            Self::Byte(value) => value as u64,
         }
     }
-}
 
-/// The bytes of a value of a type.
-fn value_bytes(value: Value, ty: ptx_isa::ScalarType, each: u64) -> Vec<u8> {
-    let bits = match value {
-        Value::Integer(bits) => bits,
-        Value::Number(float) if ty.bits() == 32 => (float as f32).to_bits().into(),
-        Value::Number(float) => float.to_bits(),
-    };
-    let mut bytes = bits.to_le_bytes().to_vec();
-    bytes.resize(each as usize, 0);
-    bytes
+    /// The bytes of the value in an element of a type.
+    fn bytes(self, ty: ptx_isa::ScalarType, element_bytes: u64) -> Vec<u8> {
+        let bits = match self {
+            Self::Integer(bits) => bits,
+            Self::Number(float) if ty.bits() == 32 => (float as f32).to_bits().into(),
+            Self::Number(float) => float.to_bits(),
+            Self::Byte(byte) => return vec![byte],
+        };
+        let mut bytes = bits.to_le_bytes().to_vec();
+        bytes.resize(element_bytes as usize, 0);
+        bytes
+    }
 }
 
 /// The address of a function.
