@@ -40,11 +40,11 @@ pub enum StopReason {
     Invalid(String),
 }
 
-/// What threads wait for at the end of a launch, at one instruction.
+/// A wait of threads at the end of a launch, at one instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Wait {
-    /// What they wait for, such as `for barrier 0, at which 32 of 64 threads have arrived`.
+    /// The description of what the threads wait for, such as `for barrier 0, at which 32 of 64 threads have arrived`.
     pub what: String,
     /// The number of threads that wait.
     pub threads: u64,
@@ -85,7 +85,7 @@ pub struct RunError {
     pub block: [u32; 3],
     /// `%tid` of the thread.
     pub thread: [u32; 3],
-    /// What threads waited for, if the launch ended by a deadlock or by a limit of steps or time.
+    /// The waits of threads, if the launch ended by a deadlock or by a limit of steps or time.
     pub waits: Vec<Wait>,
 }
 
@@ -100,6 +100,11 @@ impl RunError {
             thread: [0; 3],
             waits: Vec::new(),
         }
+    }
+
+    /// The error of a launch that is impossible, with a description.
+    pub(crate) fn impossible(why: impl Into<String>) -> Self {
+        Self::new(StopReason::Launch(why.into()))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::error::{RunError, StopReason};
 use crate::execute::{self, Both, Grid, Observer, ObserverCell, Probe, Results};
 use crate::executor::{OneThread, Progress, RunOptions};
 use crate::matrix::model::Model;
-use crate::memory::{Device, DeviceValue, Fault, Heap, bytes_of, values_of};
+use crate::memory::{Device, DeviceValue, Heap, bytes_of, values_of};
 use crate::profile::{Counts, Profile, Profiler};
 use crate::program::{MALLOC, Program};
 use crate::schedule::Schedule;
@@ -49,7 +49,7 @@ pub struct LaunchLimits {
     /// The memory of the host in bytes that the machine may use; by default 4 GiB.
     ///
     /// It counts pages of global memory that were written, shared memory, stacks and registers of the clusters that run, the state of checkers, and 16
-    /// bytes for each byte of output, which is copied. Loaded modules and files do not count.
+    /// bytes for each byte of output, which is copied. LoadedModule modules and files do not count.
     pub memory_bytes: u64,
     /// The time that the launch may take; by default without limit. Results of a launch that ends by it depend on the host.
     pub time: Option<core::time::Duration>,
@@ -163,7 +163,7 @@ pub struct UnsupportedInstruction {
     pub function: FuncId,
     /// The instruction.
     pub instruction: InstId,
-    /// Why, as in [`StopReason::Unsupported`].
+    /// The reason, as in [`StopReason::Unsupported`].
     pub reason: String,
 }
 
@@ -172,16 +172,16 @@ fn deadline(time: core::time::Duration) -> Option<std::time::Instant> {
     std::time::Instant::now().checked_add(time)
 }
 
-/// The module of a machine, borrowed or not.
-struct Loaded<'m>(Box<dyn Borrow<Module> + Send + Sync + 'm>);
+/// The module of a machine, borrowed, owned or shared.
+struct LoadedModule<'m>(Box<dyn Borrow<Module> + Send + Sync + 'm>);
 
-impl Loaded<'_> {
+impl LoadedModule<'_> {
     fn get(&self) -> &Module {
         (*self.0).borrow()
     }
 }
 
-impl fmt::Debug for Loaded<'_> {
+impl fmt::Debug for LoadedModule<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.get().fmt(f)
     }
@@ -190,7 +190,7 @@ impl fmt::Debug for Loaded<'_> {
 /// A module, borrowed, owned or shared as `Arc<Module>`, and the memory of a device.
 #[derive(Debug)]
 pub struct Machine<'m> {
-    module: Loaded<'m>,
+    module: LoadedModule<'m>,
     program: Program,
     device: Device,
     heap: Heap,
@@ -217,7 +217,7 @@ impl<'m> Machine<'m> {
     /// The module should be accepted by `ptx-verify`. A launch that executes an unknown instruction ends with an error.
     #[must_use]
     pub fn new(module: impl Borrow<Module> + Send + Sync + 'm) -> Self {
-        let module = Loaded(Box::new(module));
+        let module = LoadedModule(Box::new(module));
         let program = Program::new(module.get());
         let device = Device::new(program.variables.end);
         for initial in &program.variables.initial {
@@ -275,11 +275,12 @@ impl<'m> Machine<'m> {
     ///
     /// If the range is not within allocated memory.
     pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, RunError> {
-        let fail = |fault: Fault| RunError::new(fault.into());
-        self.device.check(address, bytes).map_err(fail)?;
-        let mut all = vec![0; bytes];
-        self.device.read_bytes(address, &mut all).map_err(fail)?;
-        Ok(all)
+        let checked = self.device.check(address, bytes);
+        checked.map_err(|fault| RunError::new(fault.into()))?;
+        let mut copy = vec![0; bytes];
+        let read = self.device.read_bytes(address, &mut copy);
+        read.map_err(|fault| RunError::new(fault.into()))?;
+        Ok(copy)
     }
 
     /// Copies bytes to memory.
@@ -357,7 +358,6 @@ impl<'m> Machine<'m> {
         launch: &Launch,
         options: RunOptions<'_>,
     ) -> Result<Outcome, RunError> {
-        let impossible = |why: &str| RunError::new(StopReason::Launch(why.into()));
         let kernel = self.module.get().function(&launch.kernel);
         let kernel = kernel.filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry));
         let kernel = kernel.ok_or_else(|| RunError::new(StopReason::NoKernel))?;
@@ -366,7 +366,7 @@ impl<'m> Machine<'m> {
         shape::check(launch, cluster)?;
         shape::check_declared(self.module.get(), kernel, launch)?;
         if self.program.variables.end > Device::LAST {
-            return Err(impossible("the variables need more than 1 TiB"));
+            return Err(RunError::impossible("the variables need more than 1 TiB"));
         }
         let frame = self.program.function(kernel).map_or(0, |f| f.frame.bytes);
         if frame > launch.limits.stack_bytes {
@@ -375,7 +375,7 @@ impl<'m> Machine<'m> {
         let shared = &self.program.variables.shared;
         let needed = shared.needed(kernel, launch.shared);
         if needed > launch.limits.shared_bytes || !shared.fits(kernel, launch.shared) {
-            return Err(impossible("not enough shared memory"));
+            return Err(RunError::impossible("not enough shared memory"));
         }
         let workspace = self.grid_workspace()?;
         self.reserve_heap(launch.limits.heap_bytes)?;
@@ -384,8 +384,8 @@ impl<'m> Machine<'m> {
             let _ = self.device.allocate(MARGIN);
             self.margin = self.device.end();
         }
-        let target = || ptx_ir::query::Environment::of(self.module.get()).target();
-        let model = launch.model.or_else(target).unwrap_or(Target::Sm70);
+        let declared_target = ptx_ir::query::Environment::of(self.module.get()).target();
+        let model = launch.model.or(declared_target).unwrap_or(Target::Sm70);
         let default_progress = Progress::default();
         let progress = options.progress.unwrap_or(&default_progress);
         progress.start();
@@ -422,10 +422,10 @@ impl<'m> Machine<'m> {
         self.output.clone_from(&output);
         self.heap.end_launch();
         self.keep_results(results);
-        let (start, next) = self.heap.used();
         if self.heap.bytes() > 0 {
+            let (start, end) = self.heap.used();
             self.allocations
-                .insert(start, next - start, Owner::EarlierHeap);
+                .insert(start, end - start, Owner::EarlierHeap);
         }
         ended?;
         let steps = progress.steps();
@@ -450,61 +450,68 @@ impl<'m> Machine<'m> {
         &self.reports
     }
 
-    /// The observers of a launch: checkers, profiler and tracer.
-    fn observer(&self, launch: &Launch, shows: bool) -> Option<ObserverCell> {
-        let mut all: Option<Box<dyn Observer>> = None;
-        let mut add = |one: Box<dyn Observer>| {
-            all = Some(match all.take() {
-                Some(others) => Box::new(Both(others, one)),
-                None => one,
-            });
-        };
-        let checks = launch.checks;
-        if !checks.is_empty() {
-            let registers = checks.has(Checker::Initcheck);
-            let new = || Sites::new(self.module.get(), &self.program, registers).into();
-            let sites = self.sites[usize::from(registers)].get_or_init(new).clone();
-            let (allocations, written) = (self.allocations.clone(), self.written.clone());
-            let new = || Objects::new(self.module.get(), &self.program).into();
-            let objects = checks.has(Checker::Memcheck);
-            let objects = objects.then(|| self.objects.get_or_init(new).clone());
-            let checkers = Checkers::new(
-                checks,
-                self.device.account(),
-                sites,
-                objects,
-                allocations,
-                written,
-            );
-            add(Box::new(checkers));
+    /// The observers of a launch: checkers, profiler and tracer, and with any of them the one that finds deadlocks.
+    fn observer(&self, launch: &Launch, shows_steps: bool) -> Option<ObserverCell> {
+        let mut observers: Vec<Box<dyn Observer>> = Vec::new();
+        if !launch.checks.is_empty() {
+            observers.push(Box::new(self.checkers(launch.checks)));
         }
         if launch.profile {
-            add(Box::<Profiler>::default());
+            observers.push(Box::<Profiler>::default());
         }
-        if shows {
-            add(Box::new(Tracer::new(self.module.get())));
+        if shows_steps {
+            observers.push(Box::new(Tracer::new(self.module.get())));
         }
-        if !checks.is_empty() || launch.profile || shows {
-            add(Box::<Probe>::default());
+        if !observers.is_empty() {
+            observers.push(Box::<Probe>::default());
         }
-        all.map(RefCell::new)
+        let combined = observers
+            .into_iter()
+            .reduce(|others, last| Box::new(Both(others, last)));
+        combined.map(RefCell::new)
     }
 
-    /// Keeps what the observers of a launch found.
+    fn checkers(&self, checks: Checks) -> Checkers {
+        let tracks_registers = checks.has(Checker::Initcheck);
+        let sites = &self.sites[usize::from(tracks_registers)];
+        let sites = sites.get_or_init(|| {
+            Arc::new(Sites::new(
+                self.module.get(),
+                &self.program,
+                tracks_registers,
+            ))
+        });
+        let objects = checks.has(Checker::Memcheck).then(|| {
+            let objects = self
+                .objects
+                .get_or_init(|| Arc::new(Objects::new(self.module.get(), &self.program)));
+            Arc::clone(objects)
+        });
+        Checkers::new(
+            checks,
+            self.device.account(),
+            Arc::clone(sites),
+            objects,
+            self.allocations.clone(),
+            self.written.clone(),
+        )
+    }
+
+    /// Keeps the results of the observers of a launch.
     fn keep_results(&mut self, results: Results) {
         self.profile = None;
         self.reports.clear();
         let mut written = None;
         for result in results {
             match result.downcast::<CheckResults>() {
-                Ok(found) => {
-                    self.reports = found.reports;
-                    written = found.written;
+                Ok(results) => {
+                    self.reports = results.reports;
+                    written = results.written;
                 }
                 Err(other) => {
                     let counts = other.downcast_ref::<Counts>();
-                    let profile = |counts| Profile::new(self.module.get(), &self.program, counts);
-                    self.profile = counts.map(profile);
+                    self.profile =
+                        counts.map(|counts| Profile::new(self.module.get(), &self.program, counts));
                 }
             }
         }
@@ -517,8 +524,8 @@ impl<'m> Machine<'m> {
             Some(written) => written,
             None if self.heap.bytes() == 0 => WrittenBytes::new(self.device.end(), Device::PAGE),
             None => {
-                let (_, free) = self.heap.used();
-                let mut written = WrittenBytes::new(free, Device::PAGE);
+                let (_, start_of_free) = self.heap.used();
+                let mut written = WrittenBytes::new(start_of_free, Device::PAGE);
                 written.insert(self.heap.end(), self.device.end() - self.heap.end());
                 written
             }
@@ -530,9 +537,10 @@ impl<'m> Machine<'m> {
         if bytes <= self.heap.bytes() || !self.program.calls_system(MALLOC) {
             return Ok(());
         }
-        let start = self.device.allocate(bytes).ok_or_else(|| {
-            RunError::new(StopReason::Launch("not enough memory for the heap".into()))
-        })?;
+        let start = self
+            .device
+            .allocate(bytes)
+            .ok_or_else(|| RunError::impossible("not enough memory for the heap"))?;
         self.heap = Heap::new(start, bytes);
         Ok(())
     }
@@ -542,14 +550,11 @@ impl<'m> Machine<'m> {
         if !self.program.reads_special(SpecialReg::Envreg1) {
             return Ok(0);
         }
-        let none = || {
-            RunError::new(StopReason::Launch(
-                "not enough memory for the grid barrier".into(),
-            ))
-        };
         let address = match self.workspace {
             Some(address) => address,
-            None => self.allocate(WORKSPACE as u64).ok_or_else(none)?,
+            None => self
+                .allocate(WORKSPACE as u64)
+                .ok_or_else(|| RunError::impossible("not enough memory for the grid barrier"))?,
         };
         self.workspace = Some(address);
         self.write(address, &[0; WORKSPACE])?;
@@ -561,19 +566,18 @@ impl<'m> Machine<'m> {
         let Some(function) = self.program.function(kernel) else {
             return Err(RunError::new(StopReason::NoKernel));
         };
-        let expected = &function.frame.parameters;
-        let fits = |(p, a): (&crate::program::Parameter, &Vec<u8>)| p.bytes == a.len() as u64;
-        let is_same_count = expected.len() == launch.arguments.len();
-        if !is_same_count || !expected.iter().zip(&launch.arguments).all(fits) {
-            let sizes: Vec<String> = expected.iter().map(|p| p.bytes.to_string()).collect();
-            let why = format!(
+        let expected = function.frame.parameters.iter();
+        let sizes = expected.clone().map(|parameter| parameter.bytes);
+        let lengths = launch.arguments.iter().map(|bytes| bytes.len() as u64);
+        if !sizes.clone().eq(lengths) {
+            let sizes: Vec<String> = sizes.map(|bytes| bytes.to_string()).collect();
+            return Err(RunError::impossible(format!(
                 "the kernel expects arguments of these sizes in bytes: [{}]",
                 sizes.join(", ")
-            );
-            return Err(RunError::new(StopReason::Launch(why)));
+            )));
         }
         let mut bytes = Vec::new();
-        for (parameter, argument) in expected.iter().zip(&launch.arguments) {
+        for (parameter, argument) in expected.zip(&launch.arguments) {
             bytes.resize(parameter.offset() as usize, 0);
             bytes.extend_from_slice(argument);
         }
@@ -585,9 +589,9 @@ impl<'m> Machine<'m> {
     pub fn unsupported(&self) -> impl Iterator<Item = UnsupportedInstruction> {
         let functions = self.module.get().functions().iter();
         functions.flat_map(|(function, _)| {
-            let steps = self.program.function(function).map(|of| &*of.steps);
-            let steps = steps.unwrap_or_default().iter();
-            steps.filter_map(move |target| {
+            let decoded = self.program.function(function);
+            let steps = decoded.map_or(&[][..], |decoded| &decoded.steps);
+            steps.iter().filter_map(move |target| {
                 Some(UnsupportedInstruction {
                     function,
                     instruction: target.inst,

@@ -3,17 +3,17 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// An order of CTAs and warps other than that of their indices. Launches with one run on one host thread, always in the same way.
+/// An order of CTAs and warps other than that of their indices. A launch with a schedule runs on one host thread, always in the same way.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Schedule {
     /// A random order that a seed determines; warps make random numbers of steps.
     Seed(u64),
-    /// In each CTA, the warp of this index runs only if no other warp of the CTA can, and in every 64th turn.
+    /// In each CTA, the warp with the index runs only if no other warp of the CTA can, and in every 64th turn.
     StarveWarp(u32),
-    /// In each CTA, the warp of this index runs as far as it can before the others, which also get every 64th turn.
+    /// In each CTA, the warp with the index runs as far as it can before the others, which also get every 64th turn.
     FavorWarp(u32),
-    /// The CTA of this linear index starts last; in a cluster, it runs only if no other CTA can, and in every 64th turn.
+    /// The CTA with the linear index starts last; in a cluster, it runs only if no other CTA can, and in every 64th turn.
     DelayBlock(u64),
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for UnknownSchedule {
 impl core::error::Error for UnknownSchedule {}
 
 impl Schedule {
-    /// Different schedules for CTAs of a number of threads and a grid of a number of CTAs, at most that many: random and adversarial ones in turn.
+    /// Different schedules for CTAs of `threads` threads in a grid of at most `blocks` CTAs: random and adversarial ones in turn.
     ///
     /// ```
     /// use ptx_vm::Schedule;
@@ -40,19 +40,16 @@ impl Schedule {
     /// ```
     pub fn several(threads: u32, blocks: u64) -> impl Iterator<Item = Self> {
         let warps = threads.div_ceil(32);
-        let among = |nth: u64, count: u64| (count > 1 && nth < count).then(|| spread(nth, count));
         (0..u64::MAX).flat_map(move |nth| {
-            let warp = among(nth, warps.into());
-            let block = among(nth, blocks);
-            let of_warp = |new: fn(u32) -> Self| warp.map(|warp| new(warp as u32));
-            [
-                of_warp(Self::StarveWarp),
-                of_warp(Self::FavorWarp),
+            let warp = spread(nth, warps.into()).map(|warp| warp as u32);
+            let block = spread(nth, blocks);
+            let schedules = [
+                warp.map(Self::StarveWarp),
+                warp.map(Self::FavorWarp),
                 block.map(Self::DelayBlock),
                 Some(Self::Seed(nth + 1)),
-            ]
-            .into_iter()
-            .flatten()
+            ];
+            schedules.into_iter().flatten()
         })
     }
 
@@ -65,11 +62,14 @@ impl Schedule {
     }
 }
 
-/// The numbers below a count from both of its ends.
-const fn spread(nth: u64, count: u64) -> u64 {
+/// The `nth` of the numbers below a count, in turn from its start and its end; `None` after the last one, or if there is only one.
+const fn spread(nth: u64, count: u64) -> Option<u64> {
+    if count <= 1 || nth >= count {
+        return None;
+    }
     match nth % 2 {
-        0 => nth / 2,
-        _ => count - 1 - nth / 2,
+        0 => Some(nth / 2),
+        _ => Some(count - 1 - nth / 2),
     }
 }
 
@@ -90,11 +90,11 @@ impl FromStr for Schedule {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (kind, number) = text.split_once(':').ok_or(UnknownSchedule)?;
         let number: u64 = number.parse().map_err(|_| UnknownSchedule)?;
-        let warp = || u32::try_from(number).map_err(|_| UnknownSchedule);
+        let warp = u32::try_from(number).map_err(|_| UnknownSchedule);
         Ok(match kind {
             "seed" => Self::Seed(number),
-            "starve" => Self::StarveWarp(warp()?),
-            "favor" => Self::FavorWarp(warp()?),
+            "starve" => Self::StarveWarp(warp?),
+            "favor" => Self::FavorWarp(warp?),
             "delay" => Self::DelayBlock(number),
             _ => return Err(UnknownSchedule),
         })

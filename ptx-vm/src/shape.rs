@@ -3,7 +3,7 @@
 use ptx_ir::{FuncId, Module};
 use ptx_isa::Directive;
 
-use crate::error::{RunError, StopReason};
+use crate::error::RunError;
 use crate::launch::Launch;
 
 /// The cluster size: that of the launch, or else the one that the kernel declares.
@@ -37,47 +37,49 @@ pub(crate) fn check_declared(
     kernel: FuncId,
     launch: &Launch,
 ) -> Result<(), RunError> {
-    let impossible = |why: String| Err(RunError::new(StopReason::Launch(why)));
     if let Some([x, y, z]) = declared(module, kernel, Directive::Reqntid)
         && launch.block != [x, y, z]
     {
-        return impossible(format!(
+        return Err(RunError::impossible(format!(
             "the kernel requires CTAs of ({x}, {y}, {z}) threads (`.reqntid`)"
-        ));
+        )));
     }
     Ok(())
 }
 
-/// Checks that a launch with clusters of this shape is valid.
+/// Checks that a launch with clusters of a shape is valid.
 pub(crate) fn check(launch: &Launch, cluster: [u32; 3]) -> Result<(), RunError> {
-    let impossible = |why: &str| Err(RunError::new(StopReason::Launch(why.into())));
-    let threads = product(launch.block);
-    if !(1..=1024).contains(&threads) {
-        return impossible("a CTA must have 1 to 1024 threads");
+    match fault(launch, cluster) {
+        Some(why) => Err(RunError::impossible(why)),
+        None => Ok(()),
+    }
+}
+
+/// The reason why a launch with clusters of a shape is invalid.
+fn fault(launch: &Launch, cluster: [u32; 3]) -> Option<&'static str> {
+    if !(1..=1024).contains(&product(launch.block)) {
+        return Some("a CTA must have 1 to 1024 threads");
     }
     if launch.block[2] > 64 {
-        return impossible("a CTA can have at most 64 threads in dimension z");
+        return Some("a CTA can have at most 64 threads in dimension z");
     }
     if launch.grid.contains(&0) || cluster.contains(&0) {
-        return impossible("a dimension of the grid or cluster is zero");
+        return Some("a dimension of the grid or cluster is zero");
     }
-    let grid_and_cluster = launch.grid.iter().zip(cluster);
-    if grid_and_cluster
-        .clone()
-        .any(|(&grid, cluster)| grid % cluster != 0)
-    {
-        return impossible("the grid size is not a multiple of the cluster size");
+    let mut dimensions = launch.grid.iter().zip(cluster);
+    if dimensions.any(|(&grid, cluster)| grid % cluster != 0) {
+        return Some("the grid size is not a multiple of the cluster size");
     }
     if product(cluster) > 16 {
-        return impossible("a cluster can have at most 16 CTAs");
+        return Some("a cluster can have at most 16 CTAs");
     }
     let [x, y, z] = launch.grid;
     if x > i32::MAX as u32 || y.max(z) > u32::from(u16::MAX) {
-        return impossible(
+        return Some(
             "a grid can have at most 2^31 - 1 CTAs in dimension x and 65535 in dimensions y and z",
         );
     }
-    Ok(())
+    None
 }
 
 /// The product of three sizes, which does not overflow.

@@ -53,8 +53,8 @@ impl Device {
     /// Writes bytes of one page, word by word between its ends.
     fn write_part(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
         let bytes_before_word = (address.next_multiple_of(WORD as u64) - address) as usize;
-        let (first, rest) = from.split_at(bytes_before_word.min(from.len()));
-        let words = rest.chunks_exact(WORD);
+        let (first, aligned) = from.split_at(bytes_before_word.min(from.len()));
+        let words = aligned.chunks_exact(WORD);
         let last = words.remainder();
         let mut position = address;
         for byte in first {
@@ -73,15 +73,17 @@ impl Device {
         Ok(())
     }
 
-    /// An error if there is no memory at some of the addresses: that of the first one.
+    /// Checks that there is memory at all of the addresses; the fault is that of the first address without memory.
     pub(crate) fn check(&self, address: u64, bytes: usize) -> Result<(), Fault> {
         // Memory has whole words.
         let limit = self.end().next_multiple_of(WORD as u64);
         let end = address.saturating_add(bytes as u64);
-        match bytes > 0 && (address < GLOBAL || end > limit) {
-            true if address < GLOBAL => Err(Fault::OutOfBounds(address)),
-            true => Err(Fault::OutOfBounds(address.max(limit))),
-            false => Ok(()),
+        if bytes == 0 || address >= GLOBAL && end <= limit {
+            Ok(())
+        } else if address < GLOBAL {
+            Err(Fault::OutOfBounds(address))
+        } else {
+            Err(Fault::OutOfBounds(address.max(limit)))
         }
     }
 }

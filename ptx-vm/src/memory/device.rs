@@ -132,7 +132,7 @@ impl Device {
         &self.account
     }
 
-    /// Why an access of bytes at an address is impossible: if it is within the memory, a page for it was refused.
+    /// The reason why an access to bytes at an address is impossible: if it is within the memory, a page for it was refused.
     pub(crate) fn fault(&self, address: u64, bytes: u64) -> Fault {
         let limit = self.end.next_multiple_of(4);
         let within = address >= GLOBAL && address.saturating_add(bytes) <= limit;
@@ -143,7 +143,7 @@ impl Device {
         }
     }
 
-    /// Why a launch cannot go on.
+    /// The reason why a launch cannot go on after a fault.
     pub(crate) fn reason(&self, fault: Fault) -> StopReason {
         match fault {
             Fault::NoMemory => self.account.error(Purpose::GlobalMemory, PAGE),
@@ -178,23 +178,23 @@ impl Device {
 
     /// The page of an address for writes: where it begins, and its words up to the end of the memory.
     fn page(&self, address: u64) -> Result<(u64, &[AtomicU32]), Fault> {
-        let none = Fault::OutOfBounds(address);
-        let (start, used) = self.extent(address).ok_or(none)?;
+        let fault = Fault::OutOfBounds(address);
+        let (start, used) = self.extent(address).ok_or(fault)?;
         let words = match self.used_page(address) {
             Some(words) => words,
             None => self.new_page(address)?,
         };
-        Ok((start, words.get(..used).ok_or(none)?))
+        Ok((start, words.get(..used).ok_or(fault)?))
     }
 
     /// Allocates the page of an address.
     #[cold]
     fn new_page(&self, address: u64) -> Result<&[AtomicU32], Fault> {
-        let none = Fault::OutOfBounds(address);
-        let page = address.checked_sub(GLOBAL).ok_or(none)? / PAGE;
-        let part = self.parts.get((page / PART) as usize).ok_or(none)?;
+        let fault = Fault::OutOfBounds(address);
+        let page = address.checked_sub(GLOBAL).ok_or(fault)? / PAGE;
+        let part = self.parts.get((page / PART) as usize).ok_or(fault)?;
         let list = self.allocated(part, LIST, || (0..PART).map(|_| Page::new()).collect())?;
-        let page = list.get((page % PART) as usize).ok_or(none)?;
+        let page = list.get((page % PART) as usize).ok_or(fault)?;
         self.allocated(page, PAGE, || {
             (0..PAGE / 4).map(|_| AtomicU32::new(0)).collect()
         })
@@ -226,6 +226,12 @@ impl Device {
         word.ok_or(Fault::OutOfBounds(address))
     }
 
+    /// The value of the word at an address.
+    #[inline]
+    fn load(&self, address: u64) -> Result<u32, Fault> {
+        Ok(self.word(address)?.load(Ordering::Relaxed))
+    }
+
     /// A word for a write.
     fn word_mut(&self, address: u64) -> Result<&AtomicU32, Fault> {
         let (start, words) = self.page(address)?;
@@ -236,20 +242,19 @@ impl Device {
     /// The value of at most 16 bytes at a multiple of their number.
     #[inline]
     pub(crate) fn read(&self, address: u64, bytes: u8) -> Result<u128, Fault> {
-        let word = |address: u64| Ok(self.word(address)?.load(Ordering::Relaxed));
         match bytes {
-            4 => word(address).map(u128::from),
+            4 => Ok(self.load(address)?.into()),
             8 | 16 => {
                 let mut value = 0;
                 for part in 0..u64::from(bytes) / 4 {
-                    value |= u128::from(word(address + 4 * part)?) << (32 * part);
+                    value |= u128::from(self.load(address + 4 * part)?) << (32 * part);
                 }
                 Ok(value)
             }
             _ => {
                 let shift = 8 * (address % 4);
                 let mask = (1u32 << (8 * bytes)) - 1;
-                Ok((word(address)? >> shift & mask).into())
+                Ok((self.load(address)? >> shift & mask).into())
             }
         }
     }
@@ -284,38 +289,43 @@ impl Device {
         Ok(())
     }
 
-    /// The values of 1, 2, 4 or 8 bytes at the address of each lane of a mask, at multiples of their number; the lane whose address is out of
-    /// bounds.
-    pub(crate) fn read_lanes(&self, at: &Double, bytes: u8, mask: u32) -> Result<Double, usize> {
+    /// Reads values of 1, 2, 4 or 8 bytes at the address of each lane of a mask, at multiples of their number. The error is the first lane whose address is
+    /// out of bounds.
+    pub(crate) fn read_lanes(
+        &self,
+        addresses: &Double,
+        bytes: u8,
+        mask: u32,
+    ) -> Result<Double, usize> {
         let mut values = [0; LANES];
         let mut cursor = Cursor::new(self, false);
         match bytes {
             4 => {
                 for lane in lanes(mask) {
-                    let word = cursor.word(at[lane]).ok_or(lane)?;
+                    let word = cursor.word(addresses[lane]).ok_or(lane)?;
                     values[lane] = word.load(Ordering::Relaxed).into();
                 }
             }
             8 => {
                 for lane in lanes(mask) {
-                    let [low, high] = cursor.words(at[lane]).ok_or(lane)?;
+                    let [low, high] = cursor.words(addresses[lane]).ok_or(lane)?;
                     let high = u64::from(high.load(Ordering::Relaxed));
                     values[lane] = u64::from(low.load(Ordering::Relaxed)) | high << 32;
                 }
             }
             _ => {
                 for lane in lanes(mask) {
-                    values[lane] = self.read(at[lane], bytes).map_err(|_| lane)? as u64;
+                    values[lane] = self.read(addresses[lane], bytes).map_err(|_| lane)? as u64;
                 }
             }
         }
         Ok(values)
     }
 
-    /// Writes values of 1, 2, 4 or 8 bytes at the address of each lane of a mask.
+    /// Writes values of 1, 2, 4 or 8 bytes at the address of each lane of a mask. The error is the first lane whose address is out of bounds.
     pub(crate) fn write_lanes(
         &self,
-        at: &Double,
+        addresses: &Double,
         bytes: u8,
         mask: u32,
         values: &Double,
@@ -324,20 +334,20 @@ impl Device {
         match bytes {
             4 => {
                 for lane in lanes(mask) {
-                    let word = cursor.word(at[lane]).ok_or(lane)?;
+                    let word = cursor.word(addresses[lane]).ok_or(lane)?;
                     word.store(values[lane] as u32, Ordering::Relaxed);
                 }
             }
             8 => {
                 for lane in lanes(mask) {
-                    let [low, high] = cursor.words(at[lane]).ok_or(lane)?;
+                    let [low, high] = cursor.words(addresses[lane]).ok_or(lane)?;
                     low.store(values[lane] as u32, Ordering::Relaxed);
                     high.store((values[lane] >> 32) as u32, Ordering::Relaxed);
                 }
             }
             _ => {
                 for lane in lanes(mask) {
-                    let written = self.write(at[lane], bytes, values[lane].into());
+                    let written = self.write(addresses[lane], bytes, values[lane].into());
                     written.map_err(|_| lane)?;
                 }
             }

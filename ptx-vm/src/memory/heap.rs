@@ -8,9 +8,9 @@ pub(crate) struct Heap {
     start: u64,
     /// One past the last address.
     end: u64,
-    /// The next free byte.
+    /// The address of the next allocation.
     next: AtomicU64,
-    /// Allocations that were not freed.
+    /// The number of allocations that were not freed.
     live: AtomicU64,
 }
 
@@ -28,7 +28,7 @@ impl Heap {
         self.end - self.start
     }
 
-    /// The addresses from the first one to the last one of an allocation.
+    /// The first address of the heap, and one past the last address of an allocation.
     pub(crate) fn used(&self) -> (u64, u64) {
         (self.start, self.next.load(Ordering::Relaxed))
     }
@@ -43,8 +43,8 @@ impl Heap {
         // Allocations are apart, so that a checker finds accesses past their ends.
         let size = bytes.max(1).div_ceil(16).saturating_add(1);
         let size = size.saturating_mul(16);
-        let start = (self.next).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
-            at.checked_add(size).filter(|after| *after <= self.end)
+        let start = (self.next).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
+            next.checked_add(size).filter(|after| *after <= self.end)
         });
         if start.is_ok() {
             self.live.fetch_add(1, Ordering::Relaxed);
@@ -56,12 +56,13 @@ impl Heap {
     pub(crate) fn free(&self, address: u64) {
         let (start, end) = self.used();
         if (start..end).contains(&address) {
-            let less = |live: u64| live.checked_sub(1);
-            let _ = (self.live).fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+            let _ = (self.live).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |live| {
+                live.checked_sub(1)
+            });
         }
     }
 
-    /// Ends a launch.
+    /// Ends a launch: an empty heap starts again from its first address.
     pub(crate) fn end_launch(&mut self) {
         if *self.live.get_mut() == 0 {
             *self.next.get_mut() = self.start;

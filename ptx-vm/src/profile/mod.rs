@@ -72,7 +72,7 @@ pub struct MemoryProfile {
 }
 
 impl Profile {
-    /// The profile of counts.
+    /// The profile of the instructions of a module, from the counters of their steps.
     pub(crate) fn new(module: &Module, program: &Program, counts: &Counts) -> Self {
         let mut instructions = Vec::new();
         for (id, _, body) in module.definitions() {
@@ -81,7 +81,7 @@ impl Profile {
             };
             let executed = (0u32..).zip(&function.steps);
             let mut executed = executed
-                .filter_map(|(at, step)| Some((step.inst, counts.get(id, at)?)))
+                .filter_map(|(index, step)| Some((step.inst, counts.get(id, index)?)))
                 .peekable();
             if executed.peek().is_none() {
                 continue;

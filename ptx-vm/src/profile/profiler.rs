@@ -29,7 +29,7 @@ impl Count {
         self.memory.clone()
     }
 
-    fn of_space(&mut self, space: StateSpace) -> &mut MemoryProfile {
+    fn memory_in(&mut self, space: StateSpace) -> &mut MemoryProfile {
         let index = self.memory.iter().position(|m| m.space == space);
         let index = index.unwrap_or_else(|| {
             self.memory.push(MemoryProfile {
@@ -54,18 +54,18 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// The counters of a step that was executed.
-    pub(super) fn get(&self, function: FuncId, at: u32) -> Option<&Count> {
-        let count = self.functions.get(&function)?.get(at as usize)?;
+    pub(super) fn get(&self, function: FuncId, step_index: u32) -> Option<&Count> {
+        let count = self.functions.get(&function)?.get(step_index as usize)?;
         (count.executions > 0).then_some(count)
     }
 
-    fn of_step(&mut self, function: FuncId, at: u32) -> &mut Count {
-        let steps = self.functions.entry(function).or_default();
-        let at = at as usize;
-        if steps.len() <= at {
-            steps.resize_with(at + 1, Count::default);
+    fn count_of_step(&mut self, function: FuncId, step_index: u32) -> &mut Count {
+        let counts = self.functions.entry(function).or_default();
+        let step_index = step_index as usize;
+        if counts.len() <= step_index {
+            counts.resize_with(step_index + 1, Count::default);
         }
-        &mut steps[at]
+        &mut counts[step_index]
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Profiler {
 
 impl Observer for Profiler {
     fn step(&mut self, _: &Grid<'_>, _: &Block, _: u32, step: LaneStep, _: &CallFrame) {
-        let count = self.counts.of_step(step.function, step.index);
+        let count = self.counts.count_of_step(step.function, step.index);
         count.executions += 1;
         count.lanes += u64::from(step.active.count_ones());
     }
@@ -87,8 +87,8 @@ impl Observer for Profiler {
     fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         let count = self
             .counts
-            .of_step(execution.function_id, execution.step_index);
-        let count = count.of_space(touch.memory.space());
+            .count_of_step(execution.function_id, execution.step_index);
+        let count = count.memory_in(touch.memory.space());
         count.bytes += touch.bytes * u64::from(touch.lanes.count_ones());
         let step = execution
             .function
@@ -123,7 +123,7 @@ impl Observer for Profiler {
         };
         let count = self
             .counts
-            .of_step(execution.function_id, execution.step_index);
+            .count_of_step(execution.function_id, execution.step_index);
         let matrix = count.matrix.get_or_insert_with(|| MatrixProfile {
             shape: operation.shape.map(|n| n as u32),
             factors: [operation.a, operation.b],

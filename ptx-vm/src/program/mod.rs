@@ -19,7 +19,7 @@ use ptx_ir::{FuncId, Module};
 
 pub(crate) use calls::MALLOC;
 pub(crate) use chosen::{TypedOperand, typed_operands};
-pub(crate) use frame::{Frame, Parameter};
+pub(crate) use frame::Frame;
 pub(crate) use step::{
     Access, Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, ChangedElement, Fold,
     Passed, Step, Target, Window,

@@ -13,7 +13,7 @@ use super::{RegisterValues, StepRegister};
 use crate::lanes::{LANES, Place, Registers};
 use crate::program::{Function, Program, TypedOperand, typed_operands};
 
-/// A register of an instruction.
+/// A register that an instruction mentions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Mentioned {
     register: StepRegister,
@@ -22,7 +22,7 @@ pub(super) struct Mentioned {
 }
 
 impl Mentioned {
-    /// Its values in a call.
+    /// The values of the register in a call.
     pub(super) fn values(&self, registers: &Registers) -> RegisterValues {
         let mut values = Box::new([0; LANES]);
         for (lane, value) in values.iter_mut().enumerate() {
@@ -36,7 +36,7 @@ impl Mentioned {
     }
 }
 
-/// An instruction.
+/// The registers of an instruction, and the type of its memory.
 #[derive(Debug, Default)]
 pub(super) struct Described {
     pub(super) reads: Vec<Mentioned>,
@@ -74,14 +74,16 @@ impl Descriptions {
         &mut self,
         module: &Module,
         program: &Program,
-        (function, at): (FuncId, u32),
+        function: FuncId,
+        step_index: u32,
     ) -> Arc<Described> {
-        if let Some(known) = self.known.get(&(function, at)) {
+        if let Some(known) = self.known.get(&(function, step_index)) {
             return Arc::clone(known);
         }
-        let described = self.describe(module, program, (function, at));
+        let described = self.describe(module, program, function, step_index);
         let described = Arc::new(described.unwrap_or_default());
-        self.known.insert((function, at), Arc::clone(&described));
+        self.known
+            .insert((function, step_index), Arc::clone(&described));
         described
     }
 
@@ -89,7 +91,8 @@ impl Descriptions {
         &mut self,
         module: &Module,
         program: &Program,
-        (id, at): (FuncId, u32),
+        id: FuncId,
+        step_index: u32,
     ) -> Option<Described> {
         let facts = ModuleFacts::with_tables(module, Arc::clone(&self.tables)).ok()?;
         let facts = facts.function(id)?;
@@ -98,7 +101,7 @@ impl Descriptions {
             self.entered = Some(id);
         }
         let function = program.function(id)?;
-        let inst = function.steps.get(at as usize)?.inst;
+        let inst = function.steps.get(step_index as usize)?.inst;
         let operands = typed_operands(facts, &mut self.queries, inst).unwrap_or_default();
         let mut described = Described {
             element: element(&operands),
@@ -108,70 +111,79 @@ impl Descriptions {
         for mention in facts.inst(inst).registers() {
             let usage = mention.usage;
             if usage.reads() {
-                types.add(function, mention.place, false, &mut described.reads);
+                types.add(function, mention.place, Usage::Read, &mut described.reads);
             }
             if usage.writes() || usage.may_write() {
-                types.add(function, mention.place, true, &mut described.writes);
+                types.add(function, mention.place, Usage::Write, &mut described.writes);
             }
         }
-        special(facts, function, &operands, &mut described.reads);
+        add_special_registers(facts, function, &operands, &mut described.reads);
         Some(described)
     }
 }
 
 /// The type of the operand that is loaded, stored or combined with memory.
 fn element(operands: &[TypedOperand]) -> Option<ScalarType> {
-    let operand_with_role = |role: Role| operands.iter().find(|o| o.role == role);
-    operand_with_role(Role::Def)
-        .or_else(|| operand_with_role(Role::Use))?
-        .ty
+    let mut results = operands.iter().filter(|o| o.role == Role::Def);
+    let mut sources = operands.iter().filter(|o| o.role == Role::Use);
+    results.next().or_else(|| sources.next())?.ty
+}
+
+/// The use of a register.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Usage {
+    Read,
+    Write,
 }
 
 /// The types that an instruction gives the values of its registers.
 struct Types<'a> {
     facts: FunctionFacts<'a>,
-    /// With whether it is written.
-    given: Vec<(RegLane, bool, ScalarType)>,
+    operand_types: Vec<(RegLane, Usage, ScalarType)>,
 }
 
 impl<'a> Types<'a> {
     fn new(facts: FunctionFacts<'a>, inst: InstId, operands: &[TypedOperand]) -> Self {
         let facts_of_inst = facts.inst(inst);
-        let mut given = Vec::new();
+        let mut operand_types = Vec::new();
         for operand in operands {
             let Some(ty) = operand.ty else { continue };
-            let mut add = |register: Operand| {
-                let reads = operand.role != Role::Def;
-                let writes = matches!(operand.role, Role::Def | Role::ReadWrite);
-                if let Some(place) = facts_of_inst.place(register) {
-                    given.extend(reads.then_some((place, false, ty)));
-                    given.extend(writes.then_some((place, true, ty)));
-                }
+            let registers = match &operand.operand {
+                Operand::Vector(list) => facts.body().pool().list(*list),
+                Operand::Address(_) => &[],
+                other => core::slice::from_ref(other),
             };
-            match operand.operand {
-                Operand::Vector(list) => {
-                    let list = facts.body().pool().list(list);
-                    list.iter().for_each(|part| add(*part));
+            for place in registers.iter().filter_map(|o| facts_of_inst.place(*o)) {
+                if operand.role != Role::Def {
+                    operand_types.push((place, Usage::Read, ty));
                 }
-                Operand::Address(_) => {}
-                other => add(other),
+                if matches!(operand.role, Role::Def | Role::ReadWrite) {
+                    operand_types.push((place, Usage::Write, ty));
+                }
             }
         }
-        Self { facts, given }
+        Self {
+            facts,
+            operand_types,
+        }
+    }
+
+    fn of_operand(&self, place: RegLane, usage: Usage) -> Option<ScalarType> {
+        let mut types = self.operand_types.iter();
+        let found = types.find(|(register, used, _)| (*register, *used) == (place, usage));
+        found.map(|(.., ty)| *ty)
     }
 
     /// Adds a register, or the elements of a vector register, unless it is there.
-    fn add(&self, function: &Function, of: RegLane, written: bool, to: &mut Vec<Mentioned>) {
-        let body = self.facts.body();
-        let given_operand = self.given.iter().find(|g| (g.0, g.1) == (of, written));
-        let declared = body.reg_decl_of(of.register).and_then(|d| d.ty.known());
-        let ty = match (declared, given_operand) {
-            (Some(declared), Some(given_operand)) => shown(declared, given_operand.2),
-            (Some(declared), None) => declared,
-            (None, Some(given_operand)) => given_operand.2,
+    fn add(&self, function: &Function, place: RegLane, usage: Usage, to: &mut Vec<Mentioned>) {
+        let declaration = self.facts.body().reg_decl_of(place.register);
+        let declared = declaration.and_then(|declaration| declaration.ty.known());
+        let ty = match (declared, self.of_operand(place, usage)) {
+            (Some(declared), Some(of_operand)) => shown_type(declared, of_operand),
+            (Some(ty), None) | (None, Some(ty)) => ty,
             (None, None) => return,
         };
-        for variable in function.numbers.of(of) {
+        for variable in function.numbers.of(place) {
             let Some(&place) = function.registers.get(variable.index()) else {
                 continue;
             };
@@ -188,23 +200,26 @@ impl<'a> Types<'a> {
 }
 
 /// The type that says most about a value in a register of a declared type.
-fn shown(declared: ScalarType, given: ScalarType) -> ScalarType {
-    let kind = given.kind();
+fn shown_type(declared: ScalarType, of_operand: ScalarType) -> ScalarType {
+    let kind = of_operand.kind();
     if kind == TypeKind::Bits || declared.kind() == TypeKind::Predicate {
         return declared;
     }
-    if given.bits() == declared.bits() {
-        return given;
+    if of_operand.bits() == declared.bits() {
+        return of_operand;
+    }
+    if !matches!(kind, TypeKind::Signed | TypeKind::Unsigned) {
+        return declared;
     }
     // An integer that fills a wider register.
-    let is_integer = matches!(kind, TypeKind::Signed | TypeKind::Unsigned);
-    let fits = |t: &&ScalarType| t.kind() == kind && t.bits() == declared.bits() && t.lanes() <= 1;
-    let wider = ScalarType::ALL.iter().find(fits);
-    wider.copied().filter(|_| is_integer).unwrap_or(declared)
+    let mut types = ScalarType::ALL.iter().copied();
+    let wider =
+        types.find(|ty| ty.kind() == kind && ty.bits() == declared.bits() && ty.lanes() <= 1);
+    wider.unwrap_or(declared)
 }
 
 /// Adds the special registers that are operands and have a place.
-fn special(
+fn add_special_registers(
     facts: FunctionFacts<'_>,
     function: &Function,
     operands: &[TypedOperand],

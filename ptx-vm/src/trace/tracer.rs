@@ -18,7 +18,7 @@ use crate::program::{Act, Step};
 /// The bytes of an access that are kept.
 const MOST_BYTES: u64 = 64;
 
-/// Shows steps.
+/// Shows the steps of warps to the observer of the launch.
 #[derive(Debug)]
 pub(crate) struct Tracer {
     descriptions: Descriptions,
@@ -46,11 +46,14 @@ struct Pending {
     lanes: u32,
     described: Arc<Described>,
     call: usize,
-    at: u32,
+    step_index: u32,
 }
 
-fn values(of: &[Mentioned], registers: &Registers) -> Vec<RegisterValues> {
-    of.iter().map(|m| m.values(registers)).collect()
+fn values(mentioned: &[Mentioned], registers: &Registers) -> Vec<RegisterValues> {
+    let mentioned = mentioned.iter();
+    mentioned
+        .map(|register| register.values(registers))
+        .collect()
 }
 
 impl Tracer {
@@ -68,50 +71,51 @@ impl Tracer {
         let Some(pending) = self.pending.get_mut(&warp) else {
             return;
         };
-        for of in pending.iter_mut().filter(|of| of.call == step.call) {
-            let lanes = of.lanes & step.mask;
-            of.lanes &= !lanes;
+        for earlier in pending
+            .iter_mut()
+            .filter(|earlier| earlier.call == step.call)
+        {
+            let lanes = earlier.lanes & step.mask;
+            earlier.lanes &= !lanes;
             // Lanes that execute an instruction again did not get its results.
-            if lanes == 0 || of.at == step.index {
+            if lanes == 0 || earlier.step_index == step.index {
                 continue;
             }
             show(
                 grid,
                 &ExecutedStep {
-                    place: of.place,
+                    place: earlier.place,
                     lanes,
                     state: StepState::Resumed,
                     reads: &[],
-                    writes: &values(&of.described.writes, registers),
+                    writes: &values(&earlier.described.writes, registers),
                     accesses: &[],
                 },
             );
         }
-        pending.retain(|of| of.lanes != 0);
+        pending.retain(|earlier| earlier.lanes != 0);
         if pending.is_empty() {
             self.pending.remove(&warp);
         }
     }
+}
 
-    /// Shows what became of the current step for some of its lanes.
-    fn show_current(
-        &mut self,
-        grid: &Grid<'_>,
-        (of, lanes): (&Current, u32),
-        state: StepState,
-        registers: Option<&Registers>,
-    ) {
-        let of_lanes = |(_, access): &&(Memory, StepAccess)| lanes >> access.lane & 1 == 1;
-        let accesses = of.accesses.iter().filter(of_lanes);
-        let accesses: Vec<StepAccess> = accesses.map(|(_, access)| access.clone()).collect();
-        let writes = registers.map(|r| values(&of.described.writes, r));
+impl Current {
+    /// Shows the step with its state for some of its lanes, and the values that it wrote if there are registers.
+    fn show(&self, grid: &Grid<'_>, lanes: u32, state: StepState, registers: Option<&Registers>) {
+        let accesses = self.accesses.iter().map(|(_, access)| access);
+        let accesses: Vec<StepAccess> = accesses
+            .filter(|access| lanes >> access.lane & 1 == 1)
+            .cloned()
+            .collect();
+        let writes = registers.map(|registers| values(&self.described.writes, registers));
         show(
             grid,
             &ExecutedStep {
-                place: of.place,
+                place: self.place,
                 lanes,
                 state,
-                reads: &of.reads,
+                reads: &self.reads,
                 writes: writes.as_deref().unwrap_or_default(),
                 accesses: &accesses,
             },
@@ -160,10 +164,9 @@ impl Observer for Tracer {
         if lanes == 0 {
             return;
         }
-        let instruction = (step.function, step.index);
         let described = self
             .descriptions
-            .get(grid.module, grid.program, instruction);
+            .get(grid.module, grid.program, step.function, step.index);
         self.current = Some(Current {
             place,
             lanes,
@@ -179,23 +182,24 @@ impl Observer for Tracer {
         block: &Block,
         warp: &Warp,
         step: LaneStep,
-        after: LaneOutcome,
+        outcome: LaneOutcome,
     ) {
         let Some(mut current) = self.current.take() else {
             return;
         };
         for (memory, access) in &mut current.accesses {
             if access.usage != Use::Read {
-                let at = (access.address, access.bytes.min(MOST_BYTES));
-                access.after = bytes(grid, block, warp, (*memory, access.lane), at);
+                let contents = Contents { grid, block, warp };
+                let count = access.bytes.min(MOST_BYTES);
+                access.after = contents.bytes(*memory, access.lane, access.address, count);
             }
         }
         let call = warp.groups.calls.get(step.call).and_then(Option::as_ref);
         let passing = step.mask & !step.active;
         for (mask, state) in [
-            (after.done | passing, StepState::Done),
-            (after.waiting, StepState::Waits),
-            (after.calling, StepState::Calls),
+            (outcome.done | passing, StepState::Done),
+            (outcome.waiting, StepState::Waits),
+            (outcome.calling, StepState::Calls),
         ] {
             let lanes = current.lanes & mask;
             if lanes == 0 {
@@ -203,7 +207,7 @@ impl Observer for Tracer {
             }
             let is_done = state == StepState::Done;
             let registers = call.map(|c| &c.registers).filter(|_| is_done);
-            self.show_current(grid, (&current, lanes), state, registers);
+            current.show(grid, lanes, state, registers);
             if !is_done && !current.described.writes.is_empty() {
                 let warp = (grid.linear(block.index), warp.first);
                 self.pending.entry(warp).or_default().push(Pending {
@@ -211,7 +215,7 @@ impl Observer for Tracer {
                     lanes,
                     described: Arc::clone(&current.described),
                     call: step.call,
-                    at: step.index,
+                    step_index: step.index,
                 });
             }
         }
@@ -231,7 +235,8 @@ impl Observer for Tracer {
         for lane in lanes(touch.lanes & current.lanes) {
             let access = access(execution, touch, lane, ty);
             let mut accesses = current.accesses.iter_mut().rev();
-            match accesses.find(|(memory, last)| continues((*memory, last), touch.memory, &access))
+            match accesses
+                .find(|(memory, last)| *memory == touch.memory && continues(last, &access))
             {
                 Some((_, last)) => {
                     let free = (MOST_BYTES as usize).saturating_sub(last.before.len());
@@ -263,7 +268,7 @@ impl Observer for Tracer {
     fn failed(&mut self, execution: &Execution<'_>, (reason, lane): &Failed) -> bool {
         if let Some(current) = self.current.take() {
             let state = StepState::Failed(*lane, reason.to_string());
-            self.show_current(execution.grid, (&current, current.lanes), state, None);
+            current.show(execution.grid, current.lanes, state, None);
         }
         false
     }
@@ -276,11 +281,11 @@ impl Observer for Tracer {
 
     fn ended(&mut self, grid: &Grid<'_>, block: &Block) {
         let block = grid.linear(block.index);
-        self.pending.retain(|(of, _), _| *of != block);
+        self.pending.retain(|(own, _), _| *own != block);
     }
 }
 
-/// An access of a lane, with what is in memory before.
+/// An access of a lane, with the contents of memory before it.
 fn access(
     execution: &Execution<'_>,
     touch: &Touch<'_>,
@@ -291,14 +296,12 @@ fn access(
     let before = match touch.usage {
         Use::Write => Vec::new(),
         Use::Read | Use::ReadWrite => {
-            let at = (address, bytes.min(MOST_BYTES));
-            self::bytes(
-                execution.grid,
-                execution.block,
-                execution.warp,
-                (touch.memory, lane),
-                at,
-            )
+            let contents = Contents {
+                grid: execution.grid,
+                block: execution.block,
+                warp: execution.warp,
+            };
+            contents.bytes(touch.memory, lane, address, bytes.min(MOST_BYTES))
         }
     };
     StepAccess {
@@ -317,34 +320,35 @@ fn access(
     }
 }
 
-/// Whether an access goes on where an earlier one of the same step ended: copies are made byte by byte.
-fn continues((memory, last): (Memory, &StepAccess), of: Memory, next: &StepAccess) -> bool {
-    (memory, last.lane, last.usage) == (of, next.lane, next.usage)
-        && last.ty.is_none()
-        && last.address.checked_add(last.bytes) == Some(next.address)
+/// Whether an access goes on where an earlier one of the same step to the same memory ended: copies are made byte by byte.
+fn continues(earlier: &StepAccess, next: &StepAccess) -> bool {
+    (earlier.lane, earlier.usage) == (next.lane, next.usage)
+        && earlier.ty.is_none()
+        && earlier.address.checked_add(earlier.bytes) == Some(next.address)
 }
 
-/// Bytes of memory; fewer where it ends.
-fn bytes(
-    grid: &Grid<'_>,
-    block: &Block,
-    warp: &Warp,
-    (memory, lane): (Memory, usize),
-    (at, count): (u64, u64),
-) -> Vec<u8> {
-    let values_of = |all: &[u8]| {
-        let from = all.get(usize::try_from(at).unwrap_or(usize::MAX)..);
-        let mut from = from.unwrap_or_default().iter();
-        from.by_ref().take(count as usize).copied().collect()
-    };
-    match memory {
-        Memory::Global => {
-            let mut all = vec![0; count as usize];
-            let read = grid.device.read_bytes(at, &mut all);
-            read.map(|()| all).unwrap_or_default()
-        }
-        Memory::Shared(rank) => values_of(block.shared(rank).unwrap_or_default()),
-        Memory::Local => values_of(warp.stacks.get(lane).map_or(&[], Vec::as_slice)),
-        Memory::Parameter => values_of(grid.parameters),
+/// The contents of the memories that a warp can access.
+struct Contents<'a> {
+    grid: &'a Grid<'a>,
+    block: &'a Block,
+    warp: &'a Warp,
+}
+
+impl Contents<'_> {
+    /// Bytes of memory, as a lane sees it; fewer where it ends.
+    fn bytes(&self, memory: Memory, lane: usize, address: u64, count: u64) -> Vec<u8> {
+        let whole = match memory {
+            Memory::Global => {
+                let mut bytes = vec![0; count as usize];
+                let read = self.grid.device.read_bytes(address, &mut bytes);
+                return read.map(|()| bytes).unwrap_or_default();
+            }
+            Memory::Shared(rank) => self.block.shared(rank).unwrap_or_default(),
+            Memory::Local => self.warp.stacks.get(lane).map_or(&[][..], Vec::as_slice),
+            Memory::Parameter => self.grid.parameters,
+        };
+        let start = usize::try_from(address).unwrap_or(usize::MAX);
+        let from_start = whole.get(start..).unwrap_or_default();
+        from_start.iter().take(count as usize).copied().collect()
     }
 }
