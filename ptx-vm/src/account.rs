@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::error::StopReason;
 
-/// The bytes that a machine may use if nothing else is said.
+/// The bytes that a machine may use by default.
 pub(crate) const MEMORY: u64 = 4 << 30;
 
 /// The purpose of memory of the host.
@@ -38,8 +38,9 @@ impl Purpose {
 pub(crate) struct Account {
     used: AtomicU64,
     limit: AtomicU64,
-    /// Whether more was used than allowed, by what cannot fail.
+    /// Whether more was used than allowed where that cannot fail.
     exceeded: AtomicBool,
+    /// The purpose and the bytes of the first such use.
     refused: Mutex<Option<(Purpose, u64)>>,
 }
 
@@ -71,7 +72,7 @@ impl Account {
         Err(self.error(purpose, bytes))
     }
 
-    /// Uses more bytes, by what cannot fail: [`check`](Self::check) says later whether they were more than allowed.
+    /// Uses more bytes where that cannot fail: [`check`](Self::check) says later whether they were more than allowed.
     pub(crate) fn note(&self, bytes: u64, purpose: Purpose) {
         let used_before = self.used.fetch_add(bytes, Ordering::Relaxed);
         let limit = self.limit.load(Ordering::Relaxed);
@@ -83,7 +84,7 @@ impl Account {
         }
     }
 
-    /// An error if more was used than allowed.
+    /// Fails if more was used than allowed.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), StopReason> {
         if !self.exceeded.load(Ordering::Relaxed) {
@@ -111,10 +112,9 @@ impl Account {
 /// A number of bytes with a unit, exactly.
 fn shown(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let is_multiple_of_unit = |n: &usize| bytes > 0 && bytes.is_multiple_of(1 << (10 * n));
-    let unit = (0..units.len())
-        .rev()
-        .find(is_multiple_of_unit)
+    let mut from_largest = (0..units.len()).rev();
+    let unit = from_largest
+        .find(|unit| bytes > 0 && bytes.is_multiple_of(1 << (10 * unit)))
         .unwrap_or(0);
     let number = bytes >> (10 * unit);
     match (unit, bytes) {
@@ -142,7 +142,7 @@ impl Held {
         Ok(())
     }
 
-    /// Sets the bytes in use, by what cannot fail.
+    /// Sets the bytes in use where that cannot fail.
     pub(crate) fn set(&mut self, bytes: u64, purpose: Purpose) {
         match bytes.checked_sub(self.bytes) {
             Some(0) => {}

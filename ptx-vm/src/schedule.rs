@@ -9,9 +9,9 @@ use core::str::FromStr;
 pub enum Schedule {
     /// A random order that a seed determines; warps make random numbers of steps.
     Seed(u64),
-    /// In each CTA, the warp with the index runs only if no other warp of the CTA can, and in every 64th turn.
+    /// The warp with the index in each CTA runs only if no other warp of the CTA can, and in every 64th turn.
     StarveWarp(u32),
-    /// In each CTA, the warp with the index runs as far as it can before the others, which also get every 64th turn.
+    /// The warp with the index in each CTA runs as far as it can before the others, which also get every 64th turn.
     FavorWarp(u32),
     /// The CTA with the linear index starts last; in a cluster, it runs only if no other CTA can, and in every 64th turn.
     DelayBlock(u64),

@@ -102,7 +102,7 @@ enum Choice {
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Pass {
     All,
-    /// Those that are not starved.
+    /// The warps or CTAs that are not starved.
     Favored,
     Starved,
 }

@@ -248,9 +248,9 @@ impl Waiting<'_> {
     fn add(&self, described: DescribedWait, all: &mut Vec<(WaitPlace, Wait)>) {
         let threads = u64::from(self.group.mask.count_ones());
         let DescribedWait { place, what } = described;
-        let mut known = all.iter_mut();
+        let mut waits = all.iter_mut();
         if let Some((_, known)) =
-            known.find(|(known_place, known)| *known_place == place && known.what == what)
+            waits.find(|(known_place, known)| *known_place == place && known.what == what)
         {
             known.threads += threads;
             return;

@@ -177,8 +177,9 @@ pub(crate) enum Float {
     /// Two to the power of a number. This function and the next ones are for numbers of 64 bits.
     Exp2,
     Log2,
-    /// Of a number of turns.
+    /// The sine of a number of turns.
     Sin,
+    /// The cosine of a number of turns.
     Cos,
     Tanh,
 }
@@ -189,14 +190,14 @@ pub(crate) struct FloatComparison {
     pub(crate) less: bool,
     pub(crate) equal: bool,
     pub(crate) greater: bool,
-    /// Whether it holds if one is NaN.
+    /// Whether the comparison holds if one of the numbers is NaN.
     pub(crate) unordered: bool,
 }
 
 /// The rounding of a number to an integer.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Rounding {
-    /// To the nearest one, and to the even one of two.
+    /// To the nearest integer, and to the even one of two.
     Nearest,
     Zero,
     Down,
@@ -252,5 +253,5 @@ pub(crate) struct LaneOp {
     pub(crate) imm: u8,
 }
 
-/// Of a product, a sum with a product or a quotient of 32 bits: results below the normal numbers are zero.
+/// Says of a product, a sum with a product or a quotient of 32 bits that results below the normal numbers are zero.
 pub(crate) const FLUSH: u8 = 1;

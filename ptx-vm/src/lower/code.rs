@@ -16,7 +16,9 @@ pub(crate) struct Code {
     predicates: HashMap<bool, u32>,
     /// The width in bits of each word that is a register.
     widths: HashMap<u32, u16>,
+    /// The places of intermediate results that are free.
     temporaries: Temporaries,
+    /// The places of the intermediate results of the instruction.
     used: Temporaries,
 }
 
@@ -249,12 +251,12 @@ impl Code {
             last.masked = true;
             return;
         }
-        for at in 1..results.len() {
-            let (before, rest) = results.split_at_mut(at);
-            let Some((_, from)) = rest.first_mut() else {
+        for index in 1..results.len() {
+            let (earlier, later) = results.split_at_mut(index);
+            let Some((_, from)) = later.first_mut() else {
                 continue;
             };
-            if before.iter().any(|(to, _)| to == from) {
+            if earlier.iter().any(|(to, _)| to == from) {
                 let kept = self.temporary(self.width(*from));
                 self.copy(kept, *from);
                 *from = kept;
@@ -313,7 +315,7 @@ impl LaneOp {
 }
 
 impl Place {
-    /// The index in its file.
+    /// The index of the place in the file of its kind.
     pub(crate) const fn index(self) -> u32 {
         match self {
             Self::Predicate(at) | Self::Word(at) | Self::Double(at) | Self::Quad(at) => at,

@@ -3,7 +3,7 @@
 use ptx_isa::{Expr, ExprFunction as Function, Modifier};
 
 use super::integers::{Need, common};
-use super::{Assigned, Lowering};
+use super::{Assigned, Lowering, argument};
 use crate::lanes::{Comparison, FloatComparison, Kind, Logic, Place};
 
 /// A comparison by the order of its arguments.
@@ -61,28 +61,27 @@ impl Lowering<'_> {
         function: Function,
         arguments: &'static [Expr],
     ) -> Option<u32> {
-        let argument = |n: usize| arguments.get(n).copied();
         let logic = match function {
             Function::And => Logic::And,
             Function::Or => Logic::Or,
             Function::Xor => Logic::Xor,
             Function::Not => {
-                let condition = self.condition(argument(0)?)?;
+                let condition = self.condition(argument(arguments, 0)?)?;
                 let kind = Kind::Predicate(Logic::Not);
                 return Some(self.code.predicate(kind, [condition; 3]));
             }
             Function::Combine => {
-                let logic = match self.slot_argument(argument(0)?)? {
+                let logic = match self.slot_argument(argument(arguments, 0)?)? {
                     Modifier::And => Logic::And,
                     Modifier::Or => Logic::Or,
                     Modifier::Xor => Logic::Xor,
                     _ => return None,
                 };
-                return self.logical(logic, argument(1)?, argument(2)?);
+                return self.logical(logic, argument(arguments, 1)?, argument(arguments, 2)?);
             }
             Function::Compare => {
-                let test = self.slot_argument(argument(0)?)?;
-                return self.comparison(test, argument(1)?, argument(2)?);
+                let test = self.slot_argument(argument(arguments, 0)?)?;
+                return self.comparison(test, argument(arguments, 1)?, argument(arguments, 2)?);
             }
             Function::Equal => return self.ordered(Test::Equal, arguments),
             Function::NotEqual => return self.ordered(Test::NotEqual, arguments),
@@ -92,7 +91,7 @@ impl Lowering<'_> {
             Function::GreaterEqual => return self.ordered(Test::GreaterEqual, arguments),
             _ => return None,
         };
-        self.logical(logic, argument(0)?, argument(1)?)
+        self.logical(logic, argument(arguments, 0)?, argument(arguments, 1)?)
     }
 
     fn slot_argument(&self, argument: Expr) -> Option<Modifier> {

@@ -2,8 +2,8 @@
 
 use ptx_isa::{Expr, ExprFunction as Function, ScalarType, TypeKind};
 
-use super::Lowering;
 use super::range::Range;
+use super::{Lowering, argument};
 
 impl Lowering<'_> {
     /// The integer that an expression is whatever the operands are.
@@ -22,11 +22,10 @@ impl Lowering<'_> {
                 }
             }
             Expr::Call(function, arguments) => {
-                let integer = |n: usize| self.fixed(*arguments.get(n)?);
-                let ty = || self.type_argument(*arguments.first()?);
+                let integer = |index: usize| self.fixed(argument(arguments, index)?);
                 match function {
-                    Function::Width => Some(ty()?.bits().into()),
-                    Function::Highest => Some(Range::of_type(ty()?)?.max),
+                    Function::Width => Some(self.first_type(arguments)?.bits().into()),
+                    Function::Highest => Some(Range::of_type(self.first_type(arguments)?)?.max),
                     Function::Add => integer(0)?.checked_add(integer(1)?),
                     Function::Sub => integer(0)?.checked_sub(integer(1)?),
                     Function::Mul => integer(0)?.checked_mul(integer(1)?),
@@ -52,21 +51,20 @@ impl Lowering<'_> {
             Expr::Has(modifier) => Some(self.has(modifier)),
             Expr::Filled(slot) => Some(self.slots.is_filled(slot.into())),
             Expr::Call(function, arguments) => {
-                let of = |n: usize| self.decided(*arguments.get(n)?);
-                let integer = |n: usize| self.fixed(*arguments.get(n)?);
-                let ty = || self.type_argument(*arguments.first()?);
+                let condition = |index: usize| self.decided(argument(arguments, index)?);
+                let integer = |index: usize| self.fixed(argument(arguments, index)?);
                 match function {
-                    Function::Floating => Some(ty()?.is_float()),
+                    Function::Floating => Some(self.first_type(arguments)?.is_float()),
                     Function::Packed => match arguments.first()? {
                         Expr::Type(ty) => Some(ty.scalar_type(self.slots, self.form)?.lanes() > 1),
                         _ => None,
                     },
-                    Function::Not => of(0).map(|holds| !holds),
-                    Function::And => match (of(0), of(1)) {
+                    Function::Not => condition(0).map(|holds| !holds),
+                    Function::And => match (condition(0), condition(1)) {
                         (Some(false), _) | (_, Some(false)) => Some(false),
                         (a, b) => Some(a? && b?),
                     },
-                    Function::Or => match (of(0), of(1)) {
+                    Function::Or => match (condition(0), condition(1)) {
                         (Some(true), _) | (_, Some(true)) => Some(true),
                         (a, b) => Some(a? || b?),
                     },
@@ -81,6 +79,11 @@ impl Lowering<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The type that the first argument of a function is.
+    fn first_type(&self, arguments: &[Expr]) -> Option<ScalarType> {
+        self.type_argument(argument(arguments, 0)?)
     }
 
     /// The type that an argument is; of a packed type, that of its elements.

@@ -3,7 +3,7 @@
 use ptx_isa::{Expr, ExprFunction as Function, Modifier};
 
 use super::range::Range;
-use super::{Assigned, Lowering};
+use super::{Assigned, Lowering, argument};
 use crate::lanes::{Conversion, Integer, Kind, Place, Rounding};
 
 /// An integer in a word or a double.
@@ -30,7 +30,7 @@ impl Lowering<'_> {
             return self.constant(value, need);
         }
         match expr {
-            Expr::Operand(at) => self.of_operand(at.into()),
+            Expr::Operand(at) => self.operand_value(at.into()),
             Expr::Memory(at) => {
                 let loaded = self.loaded(at)?;
                 self.read(loaded.place, loaded.ty)
@@ -41,10 +41,9 @@ impl Lowering<'_> {
                 _ => None,
             },
             Expr::Carry => {
-                let at = self
-                    .code
-                    .word(Kind::WordOfPredicate, [super::Code::CARRY, 0, 0]);
-                Some(Int::exact(Place::Word(at), Range::new(0, 1)))
+                let carry = [super::Code::CARRY, 0, 0];
+                let word = self.code.word(Kind::WordOfPredicate, carry);
+                Some(Int::exact(Place::Word(word), Range::new(0, 1)))
             }
             Expr::If([when, then, otherwise]) => match self.decided(*when) {
                 Some(true) => self.integer(*then, need),
@@ -73,7 +72,7 @@ impl Lowering<'_> {
     }
 
     /// The value of an operand, or of its element.
-    fn of_operand(&mut self, index: usize) -> Option<Int> {
+    fn operand_value(&mut self, index: usize) -> Option<Int> {
         let ty = self.operand_type(index);
         let place = self.operand_place(index)?;
         let Some(ty) = ty else {
@@ -156,26 +155,36 @@ impl Lowering<'_> {
         arguments: &'static [Expr],
         need: Need,
     ) -> Option<Int> {
-        let argument = |n: usize| arguments.get(n).copied();
         match function {
             Function::Add
             | Function::Sub
             | Function::Mul
             | Function::And
             | Function::Or
-            | Function::Xor => self.modular(function, argument(0)?, argument(1)?, need),
-            Function::Not | Function::Negate => self.modular_unary(function, argument(0)?, need),
-            Function::ShiftLeft => self.shift_left(argument(0)?, argument(1)?, need),
-            Function::ShiftRight => self.shift_right(argument(0)?, argument(1)?, need),
+            | Function::Xor => self.modular(
+                function,
+                argument(arguments, 0)?,
+                argument(arguments, 1)?,
+                need,
+            ),
+            Function::Not | Function::Negate => {
+                self.modular_unary(function, argument(arguments, 0)?, need)
+            }
+            Function::ShiftLeft => {
+                self.shift_left(argument(arguments, 0)?, argument(arguments, 1)?, need)
+            }
+            Function::ShiftRight => {
+                self.shift_right(argument(arguments, 0)?, argument(arguments, 1)?, need)
+            }
             Function::Min | Function::Max | Function::Div | Function::Rem => {
-                self.exact_binary(function, argument(0)?, argument(1)?)
+                self.exact_binary(function, argument(arguments, 0)?, argument(arguments, 1)?)
             }
             Function::Abs | Function::Popcount | Function::BitLength => {
-                self.exact_unary(function, argument(0)?)
+                self.exact_unary(function, argument(arguments, 0)?)
             }
             Function::Reverse => {
-                let bits = self.type_argument(argument(0)?)?.bits();
-                let value = self.integer(argument(1)?, Need::Low(bits))?;
+                let bits = self.type_argument(argument(arguments, 0)?)?.bits();
+                let value = self.integer(argument(arguments, 1)?, Need::Low(bits))?;
                 let place = match bits {
                     32 => self.as_word(value)?,
                     64 => self.as_double(value)?,
@@ -185,12 +194,12 @@ impl Lowering<'_> {
                 Some(Int::exact(place, Range::of_bits(bits, false)))
             }
             Function::Unsigned => {
-                let bits = self.type_argument(argument(0)?)?.bits();
-                let value = self.integer(argument(1)?, Need::Low(bits))?;
+                let bits = self.type_argument(argument(arguments, 0)?)?.bits();
+                let value = self.integer(argument(arguments, 1)?, Need::Low(bits))?;
                 self.truncated(value, bits, false)
             }
             Function::Ones => {
-                let count = self.integer(argument(0)?, Need::Exact)?;
+                let count = self.integer(argument(arguments, 0)?, Need::Exact)?;
                 let range = count.range.filter(|r| r.min >= 0 && r.max <= 64)?;
                 let count = self.as_double(count)?.index();
                 let one = self.code.constant_double(1);
@@ -200,7 +209,7 @@ impl Lowering<'_> {
                 Some(Int::exact(Place::Double(mask), Range::new(0, most)))
             }
             Function::Field => self.field(arguments),
-            Function::Convert => self.convert(argument(0)?, argument(1)?),
+            Function::Convert => self.convert(argument(arguments, 0)?, argument(arguments, 1)?),
             Function::Lookup => self.lookup(arguments, need),
             _ => None,
         }
@@ -218,21 +227,23 @@ impl Lowering<'_> {
         };
         let rounding = self.integer_rounding()?;
         let kind = Kind::Convert(Conversion::LongToDouble { signed, rounding });
-        let at = self.code.double(kind, [number.index(), 0, 0]);
-        let value = Int::exact(Place::Double(at), Range::of_bits(64, signed));
+        let double = self.code.double(kind, [number.index(), 0, 0]);
+        let value = Int::exact(Place::Double(double), Range::of_bits(64, signed));
         let value = self.bounded(value, range.min, false)?;
         self.bounded(value, range.max, true)
     }
 
     /// The rounding of a number to an integer.
     fn integer_rounding(&self) -> Option<Rounding> {
-        Some(match () {
-            () if self.has(Modifier::Rni) => Rounding::Nearest,
-            () if self.has(Modifier::Rzi) => Rounding::Zero,
-            () if self.has(Modifier::Rmi) => Rounding::Down,
-            () if self.has(Modifier::Rpi) => Rounding::Up,
-            () => return None,
-        })
+        let roundings = [
+            (Modifier::Rni, Rounding::Nearest),
+            (Modifier::Rzi, Rounding::Zero),
+            (Modifier::Rmi, Rounding::Down),
+            (Modifier::Rpi, Rounding::Up),
+        ];
+        let mut roundings = roundings.into_iter();
+        let rounding = roundings.find(|(modifier, _)| self.has(*modifier));
+        rounding.map(|(_, rounding)| rounding)
     }
 
     /// Bits of an integer, with the sign of a type.
@@ -345,8 +356,8 @@ impl Lowering<'_> {
         let a = self.integer(a, need)?;
         let range = match (a.range, count.max) {
             (Some(a), ..=63) => {
-                let shifted = |a: i128, n: i128| a.checked_mul(1i128.checked_shl(n as u32)?);
-                a.corners(count, shifted).filter(|r| r.fits(64))
+                let range = a.corners(count, |a, n| a.checked_mul(1i128.checked_shl(n as u32)?));
+                range.filter(|range| range.fits(64))
             }
             _ => None,
         };
@@ -367,8 +378,8 @@ impl Lowering<'_> {
             (true, Place::Double(at)) => {
                 let most = self.code.constant_double(64);
                 let kind = Kind::Double(Integer::Min { signed: false });
-                let at = self.code.double(kind, [at, most, 0]);
-                Some(Place::Word(self.code.word(Kind::Narrow, [at, 0, 0])))
+                let count = self.code.double(kind, [at, most, 0]);
+                Some(Place::Word(self.code.word(Kind::Narrow, [count, 0, 0])))
             }
             _ => self.as_width(n, words),
         }
@@ -406,10 +417,9 @@ impl Lowering<'_> {
         let place = self.as_width(a, words)?;
         let signed = range.is_signed();
         let place = self.apply(Integer::ShiftRight { signed }, place, n);
-        let shifted = |a: i128, n: i128| Some(a >> n.min(127));
         Some(Int {
             place,
-            range: range.corners(count, shifted),
+            range: range.corners(count, |a, n| Some(a >> n.min(127))),
         })
     }
 

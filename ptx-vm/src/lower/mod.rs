@@ -25,7 +25,7 @@ use crate::lanes::Place;
 use integers::{Int, Need};
 use range::Range;
 
-/// An operand of an instruction: where its value is; of a vector, where its elements are.
+/// The places of an operand of an instruction: that of its value, or those of the elements of a vector.
 pub(crate) type Source = Vec<Place>;
 
 /// The result of an assignment.
@@ -124,9 +124,9 @@ impl<'a> Lowering<'a> {
 
     /// The number of elements of the first result.
     fn result_lanes(&self) -> u8 {
-        let position_of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
-        let first = position_of(Role::Def).and_then(|at| self.operand_type(at));
-        let ty = first.or_else(|| self.memory_type());
+        let first = self.position_of(Role::Def);
+        let ty = first.and_then(|index| self.operand_type(index));
+        let ty = ty.or_else(|| self.memory_type());
         ty.map_or(1, ScalarType::lanes)
     }
 
@@ -162,7 +162,7 @@ impl<'a> Lowering<'a> {
         Some(())
     }
 
-    /// The value that a result of a type has.
+    /// Computes the value of a result of a type.
     fn result(&mut self, expr: Expr, ty: ScalarType) -> Option<Assigned> {
         Some(match ty.kind() {
             TypeKind::Predicate => Assigned::Predicate(self.condition(expr)?),
@@ -234,8 +234,9 @@ impl<'a> Lowering<'a> {
 
     /// The value in memory at an address operand.
     fn loaded(&self, address: u8) -> Option<InMemory> {
-        let mut all = self.loaded.iter();
-        all.find(|(at, _)| *at == address).map(|(_, value)| *value)
+        let mut loaded = self.loaded.iter();
+        let value = loaded.find(|(operand, _)| *operand == address);
+        value.map(|(_, value)| *value)
     }
 
     /// The type of the value in memory.
@@ -243,8 +244,14 @@ impl<'a> Lowering<'a> {
         if let Some((_, first)) = self.loaded.first() {
             return Some(first.ty);
         }
-        let position_of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
-        self.operand_type(position_of(Role::Def).or_else(|| position_of(Role::Use))?)
+        let first = self.position_of(Role::Def);
+        self.operand_type(first.or_else(|| self.position_of(Role::Use))?)
+    }
+
+    /// The index of the first operand with a role.
+    fn position_of(&self, role: Role) -> Option<usize> {
+        let mut operands = self.form.operands().iter();
+        operands.position(|operand| operand.role() == role)
     }
 
     fn has(&self, modifier: Modifier) -> bool {
@@ -257,6 +264,11 @@ impl<'a> Lowering<'a> {
             e.kind() == ptx_isa::EffectKind::CarryWrite && e.when().decide(self.slots) == Some(true)
         })
     }
+}
+
+/// An argument of a function.
+fn argument(arguments: &[Expr], index: usize) -> Option<Expr> {
+    arguments.get(index).copied()
 }
 
 impl Assigned {

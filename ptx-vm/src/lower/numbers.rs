@@ -4,7 +4,7 @@
 
 use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType, TypeKind};
 
-use super::{Assigned, Lowering};
+use super::{Assigned, Lowering, argument};
 use crate::lanes::{Conversion, FLUSH, Float, Integer, Kind, Place};
 
 impl Lowering<'_> {
@@ -116,11 +116,10 @@ impl Lowering<'_> {
         let Expr::Call(function, arguments) = expr else {
             return self.number(expr, long);
         };
-        let argument = |n: usize| arguments.get(n).copied();
         let half = ty.bits() < 32;
         match function {
             Function::Add | Function::Sub if !half => {
-                let (a, b) = (argument(0)?, argument(1)?);
+                let (a, b) = (argument(arguments, 0)?, argument(arguments, 1)?);
                 if let Expr::Call(Function::Mul, &[x, y]) = a {
                     let (x, y) = (self.number(x, long)?, self.number(y, long)?);
                     let mut z = self.number(b, long)?;
@@ -131,15 +130,23 @@ impl Lowering<'_> {
                 }
                 self.binary(function, a, b, long)
             }
-            Function::Add | Function::Sub | Function::Mul => {
-                self.binary(function, argument(0)?, argument(1)?, long)
-            }
-            Function::Div if !half => self.binary(function, argument(0)?, argument(1)?, long),
+            Function::Add | Function::Sub | Function::Mul => self.binary(
+                function,
+                argument(arguments, 0)?,
+                argument(arguments, 1)?,
+                long,
+            ),
+            Function::Div if !half => self.binary(
+                function,
+                argument(arguments, 0)?,
+                argument(arguments, 1)?,
+                long,
+            ),
             Function::Sqrt if !half => {
-                let a = self.number(argument(0)?, long)?;
+                let a = self.number(argument(arguments, 0)?, long)?;
                 Some(self.float(Float::Sqrt, [a, a, a]))
             }
-            Function::Number => self.converted(argument(0)?, long, half),
+            Function::Number => self.converted(argument(arguments, 0)?, long, half),
             _ => self.number(expr, long),
         }
     }
@@ -266,13 +273,13 @@ impl Lowering<'_> {
             (ScalarType::F32, Place::Word(_)) => self.flushed(place, element),
             (ScalarType::F16, Place::Word(at)) => {
                 let kind = Kind::Convert(Conversion::HalfToSingle);
-                let at = self.code.word(kind, [at, 0, 0]);
-                self.flushed(Place::Word(at), element)
+                let single = self.code.word(kind, [at, 0, 0]);
+                self.flushed(Place::Word(single), element)
             }
             (ScalarType::Bf16, Place::Word(at)) => {
                 let kind = Kind::Convert(Conversion::BrainToSingle);
-                let at = self.code.word(kind, [at, 0, 0]);
-                self.flushed(Place::Word(at), element)
+                let single = self.code.word(kind, [at, 0, 0]);
+                self.flushed(Place::Word(single), element)
             }
             _ => return None,
         };
@@ -290,13 +297,13 @@ impl Lowering<'_> {
         if !self.has(Modifier::Ftz) {
             return place;
         }
-        let single = |ty: ScalarType| ty.element().unwrap_or(ty) == ScalarType::F32;
         match ty {
             ScalarType::F32 => self.float(Float::Flush, [place; 3]),
             ScalarType::F16 | ScalarType::Bf16 => {
-                let mixed = (0..self.form.operands().len())
-                    .any(|i| self.operand_type(i).is_some_and(single));
-                if mixed {
+                let mut types =
+                    (0..self.form.operands().len()).filter_map(|index| self.operand_type(index));
+                let is_mixed = types.any(|ty| ty.element().unwrap_or(ty) == ScalarType::F32);
+                if is_mixed {
                     place
                 } else {
                     self.flush_half(place, ty)

@@ -1,4 +1,4 @@
-//! Packed types: the assignments are done for each element.
+//! Assignments of packed types, which are done for each element.
 
 use ptx_isa::{Assignment, Destination, ScalarType};
 

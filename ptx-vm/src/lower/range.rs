@@ -14,7 +14,7 @@ impl Range {
         Self { min, max }
     }
 
-    /// The integers of as many bits.
+    /// The integers of a number of bits.
     pub(super) const fn of_bits(bits: u16, signed: bool) -> Self {
         if signed {
             Self::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
@@ -31,17 +31,17 @@ impl Range {
             .then(|| Self::of_bits(bits, ty.kind() == TypeKind::Signed))
     }
 
-    /// Whether integers of as many bits include it, signed ones if it has negative ones.
+    /// Whether integers of a number of bits include the range; the integers are signed if the range has negative ones.
     pub(super) const fn fits(self, bits: u16) -> bool {
-        let all = Self::of_bits(bits, self.min < 0);
-        all.min <= self.min && self.max <= all.max
+        let limits = Self::of_bits(bits, self.min < 0);
+        limits.min <= self.min && self.max <= limits.max
     }
 
     pub(super) const fn is_signed(self) -> bool {
         self.min < 0
     }
 
-    /// Both ranges and what is between.
+    /// The smallest range that includes both.
     pub(super) fn join(self, other: Self) -> Self {
         Self::new(self.min.min(other.min), self.max.max(other.max))
     }
@@ -52,13 +52,13 @@ impl Range {
         other: Self,
         f: impl Fn(i128, i128) -> Option<i128>,
     ) -> Option<Self> {
-        let all = [
+        let results = [
             f(self.min, other.min)?,
             f(self.min, other.max)?,
             f(self.max, other.min)?,
             f(self.max, other.max)?,
         ];
-        let (min, max) = (all.iter().min()?, all.iter().max()?);
+        let (min, max) = (results.iter().min()?, results.iter().max()?);
         Some(Self::new(*min, *max))
     }
 }

@@ -24,7 +24,7 @@ const LESS: FloatComparison = FloatComparison {
 };
 
 impl Lowering<'_> {
-    /// The value in 32 bits of an expression that is not computed by one look at a table; `None` for others.
+    /// The value in 32 bits of an expression that is not computed by one look at a table; `None` for other expressions.
     pub(super) fn in_steps(&mut self, expr: Expr) -> Option<Place> {
         let flushes = self.has(Modifier::Ftz);
         match expr {
@@ -43,19 +43,22 @@ impl Lowering<'_> {
         match (function, arguments) {
             (Function::Div, [Expr::Integer(1), _]) if flushes => None,
             (Function::Div, [Expr::Integer(1), divisor]) => {
-                let divisor = self.argument(*divisor)?;
+                let divisor = self.step_argument(*divisor)?;
                 self.reciprocal(divisor)
             }
             (Function::Div, [dividend, divisor]) => {
-                let (a, b) = (self.argument(*dividend)?, self.argument(*divisor)?);
+                let (a, b) = (
+                    self.step_argument(*dividend)?,
+                    self.step_argument(*divisor)?,
+                );
                 self.quotient(a, b, flushes)
             }
             (Function::Exp2, [exponent]) if !flushes => {
-                let exponent = self.argument(*exponent)?;
+                let exponent = self.step_argument(*exponent)?;
                 self.power(exponent)
             }
             (Function::Log2, [number]) if !flushes => {
-                let number = self.argument(*number)?;
+                let number = self.step_argument(*number)?;
                 self.logarithm(number)
             }
             _ => None,
@@ -67,10 +70,10 @@ impl Lowering<'_> {
     }
 
     /// An argument in 32 bits: an operand, perhaps with zero in the place of subnormal numbers.
-    fn argument(&mut self, expr: Expr) -> Option<Place> {
+    fn step_argument(&mut self, expr: Expr) -> Option<Place> {
         match expr {
             Expr::Call(Function::Flush, [ty, value]) if self.is_single(*ty) => {
-                let value = self.argument(*value)?;
+                let value = self.step_argument(*value)?;
                 Some(self.float(Float::Flush, [value; 3]))
             }
             Expr::Call(Function::Sqrt, _) => None,
@@ -92,12 +95,14 @@ impl Lowering<'_> {
     fn quotient(&mut self, dividend: Place, divisor: Place, flushes: bool) -> Option<Place> {
         let computation = self.form.computation()?;
         let large = f64::from(f32::MAX);
-        let all = computation.error_limit(self.slots, |_| large).is_some();
+        let bounds_large = computation.error_limit(self.slots, |_| large).is_some();
         let one = self.single(1f32.to_bits());
-        let scale = match flushes {
-            true if !all => one,
-            true => self.scale_of_large(divisor, one),
-            false => self.scale(divisor, one, all),
+        let scale = if !flushes {
+            self.scale(divisor, one, bounds_large)
+        } else if bounds_large {
+            self.scale_of_large(divisor, one)
+        } else {
+            one
         };
         let (mut a, mut b) = (dividend, divisor);
         if scale != one {

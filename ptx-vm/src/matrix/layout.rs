@@ -26,7 +26,7 @@ pub(crate) struct Position {
 /// The distribution of a matrix over lanes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Layout {
-    /// One matrix in all lanes; registers have this many elements.
+    /// One matrix in all lanes; each register has `elements` elements.
     Warp { role: Role, elements: usize },
     /// Four matrices, in eight lanes each.
     Quads {
@@ -40,7 +40,7 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// The place of an element of a matrix with this many rows and columns.
+    /// The place of an element of a matrix with a number of rows and columns.
     #[inline(always)]
     pub(crate) const fn position(self, size: [usize; 2], row: usize, column: usize) -> Position {
         match self {

@@ -45,51 +45,52 @@ pub(crate) struct Operands {
     pub(crate) scales: Option<[Matrix; 2]>,
 }
 
-/// The elements of the result. `None` if no tensor core multiplies the types.
-pub(crate) fn multiply(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> {
+/// Multiplies matrices and adds the addend. Returns `None` if no tensor core multiplies the types.
+pub(crate) fn multiply(operation: &Operation, model: Model, operands: &Operands) -> Option<Matrix> {
     match (operation.a, operation.a.kind()) {
-        (ScalarType::F64, _) => Some(doubles(operation.rounding, of)),
-        (_, TypeKind::Float) => floats(operation, model, of),
+        (ScalarType::F64, _) => Some(doubles(operation.rounding, operands)),
+        (_, TypeKind::Float) => floats(operation, model, operands),
         (_, TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits) => {
-            Some(integers(operation, of))
+            Some(integers(operation, operands))
         }
         _ => None,
     }
 }
 
 /// Sums of products, each rounded once, from the first column on.
-fn doubles(rounding: Modifier, of: &Operands) -> Matrix {
+fn doubles(rounding: Modifier, operands: &Operands) -> Matrix {
     let round = match rounding {
         Modifier::Rz => Round::TowardZero,
         Modifier::Rm => Round::TowardNegative,
         Modifier::Rp => Round::TowardPositive,
         _ => Round::NearestTiesToEven,
     };
-    let fused = |a: u64, b: u64, c: u64| {
-        let [x, y, z] = [a, b, c].map(|bits| Double::from_bits(bits.into()));
-        let sum = f64::from_bits(x.mul_add_r(y, z, round).value.to_bits() as u64);
-        canonical_long(sum, [a, b, c])
-    };
-    Matrix::new(of.c.size, |row, column| {
-        let products = 0..of.b.size[0];
-        products.fold(of.c.at(row, column), |sum, k| {
-            fused(of.a.at(row, k), of.b.at(k, column), sum)
+    Matrix::new(operands.c.size, |row, column| {
+        let products = 0..operands.b.size[0];
+        products.fold(operands.c.at(row, column), |sum, k| {
+            fused_multiply_add(
+                [operands.a.at(row, k), operands.b.at(k, column), sum],
+                round,
+            )
         })
     })
 }
 
+/// The bits of `a · b + c` for numbers of 64 bits, rounded once.
+fn fused_multiply_add(sources: [u64; 3], round: Round) -> u64 {
+    let [a, b, c] = sources.map(|bits| Double::from_bits(bits.into()));
+    let sum = f64::from_bits(a.mul_add_r(b, c, round).value.to_bits() as u64);
+    canonical_long(sum, sources)
+}
+
 /// Exact sums of products of integers or of combinations of bits.
-fn integers(operation: &Operation, of: &Operands) -> Matrix {
-    let product = |a: u64, b: u64| match (operation.a.bits(), operation.xor) {
-        (1, true) => (a ^ b).count_ones().into(),
-        (1, false) => (a & b).count_ones().into(),
-        _ => integer(operation.a, a) * integer(operation.b, b),
-    };
-    Matrix::new(of.c.size, |row, column| {
-        let mut sum = i64::from(of.c.at(row, column) as i32);
-        for stored in 0..of.a.size[1] {
-            let k = of.column(row, stored);
-            sum += product(of.a.at(row, stored), of.b.at(k, column));
+fn integers(operation: &Operation, operands: &Operands) -> Matrix {
+    Matrix::new(operands.c.size, |row, column| {
+        let mut sum = i64::from(operands.c.at(row, column) as i32);
+        for stored in 0..operands.a.size[1] {
+            let k = operands.column(row, stored);
+            let (a, b) = (operands.a.at(row, stored), operands.b.at(k, column));
+            sum += integer_product(operation, a, b);
         }
         let result = if operation.saturates {
             sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32
@@ -98,6 +99,16 @@ fn integers(operation: &Operation, of: &Operands) -> Matrix {
         };
         (result as u32).into()
     })
+}
+
+fn integer_product(operation: &Operation, a: u64, b: u64) -> i64 {
+    if operation.a.bits() > 1 {
+        integer(operation.a, a) * integer(operation.b, b)
+    } else if operation.xor {
+        (a ^ b).count_ones().into()
+    } else {
+        (a & b).count_ones().into()
+    }
 }
 
 fn integer(ty: ScalarType, bits: u64) -> i64 {
@@ -121,19 +132,21 @@ struct Rows {
     numbers: Numbers,
     /// The column of each number, where they are not all columns in their order.
     columns: Option<Vec<usize>>,
-    /// The number of numbers of each row that the unit adds first.
+    /// The count of the numbers of each row that the unit adds first.
     first: Vec<usize>,
 }
 
 impl Rows {
-    fn new(of: &Operands, format: Format, method: Method) -> Self {
-        let [rows, length] = of.a.size;
+    fn new(operands: &Operands, format: Format, method: Method) -> Self {
+        let [rows, length] = operands.a.size;
         let mut numbers = Numbers::default();
         if !matches!(method, Method::Halves(_)) {
-            of.a.elements
+            operands
+                .a
+                .elements
                 .iter()
                 .for_each(|&e| numbers.push(format.decode(e as u32)));
-            let columns = of.columns.as_ref();
+            let columns = operands.columns.as_ref();
             return Self {
                 numbers,
                 columns: columns.map(|m| m.elements.iter().map(|&c| c as usize).collect()),
@@ -142,13 +155,13 @@ impl Rows {
         }
         let (mut columns, mut first) = (Vec::new(), Vec::new());
         for row in 0..rows {
-            let later = |stored: usize| of.column(row, stored) % 4 >= 2;
+            let later = |stored: usize| operands.column(row, stored) % 4 >= 2;
             let mut stored: Vec<usize> = (0..length).collect();
             stored.sort_by_key(|&s| later(s));
             first.push(stored.partition_point(|&s| !later(s)));
             for &s in &stored {
-                numbers.push(format.decode(of.a.at(row, s) as u32));
-                columns.push(of.column(row, s));
+                numbers.push(format.decode(operands.a.at(row, s) as u32));
+                columns.push(operands.column(row, s));
             }
         }
         Self {
@@ -159,7 +172,7 @@ impl Rows {
     }
 }
 
-fn floats(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> {
+fn floats(operation: &Operation, model: Model, operands: &Operands) -> Option<Matrix> {
     let formats = [operation.a, operation.b].map(|ty| Format::of(ty, operation.padded));
     let [Some(first), Some(second)] = formats else {
         return None;
@@ -172,17 +185,17 @@ fn floats(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> 
     };
     let method = model.method(operation.a, half, operation.quads());
     if let Method::Lanes { half } = method {
-        return Some(in_lanes(operation, half, of));
+        return Some(in_lanes(operation, half, operands));
     }
-    let length = of.a.size[1];
-    let [depth, width] = of.b.size;
-    let rows = Rows::new(of, first, method);
+    let length = operands.a.size[1];
+    let [depth, width] = operands.b.size;
+    let rows = Rows::new(operands, first, method);
     let mut columns = Numbers::default();
     for column in 0..width {
-        (0..depth).for_each(|k| columns.push(second.decode(of.b.at(k, column) as u32)));
+        (0..depth).for_each(|k| columns.push(second.decode(operands.b.at(k, column) as u32)));
     }
     let mut selected = Numbers::default();
-    Some(Matrix::new(of.c.size, |row, column| {
+    Some(Matrix::new(operands.c.size, |row, column| {
         let stored = row * length..(row + 1) * length;
         let line = columns.line(column * depth..(column + 1) * depth, second);
         let b = match &rows.columns {
@@ -195,12 +208,12 @@ fn floats(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> 
             }
         };
         let a = rows.numbers.line(stored, first);
-        let c = of.c.at(row, column) as u32;
+        let c = operands.c.at(row, column) as u32;
         let c = match operation.c {
             ScalarType::F16 => half_to_single(c),
             _ => c,
         };
-        let sum = match &of.scales {
+        let sum = match &operands.scales {
             Some(scales) => {
                 let scales = [scales[0].row(row), scales[1].row(column)];
                 scaled(operation, method, a, b, scales, c)
@@ -246,15 +259,14 @@ fn sum(method: Method, first: usize, a: Line<'_>, b: Line<'_>, c: u32) -> u32 {
 }
 
 /// Sums that each lane makes by operations on numbers of 32 bits. The products of two numbers of binary16 are exact there.
-fn in_lanes(operation: &Operation, half: bool, of: &Operands) -> Matrix {
-    let single = |bits: u64| f32::from_bits(half_to_single(bits as u32));
-    Matrix::new(of.c.size, |row, column| {
-        let product = |k: usize| single(of.a.at(row, k)) * single(of.b.at(k, column));
+fn in_lanes(operation: &Operation, rounds_to_half: bool, operands: &Operands) -> Matrix {
+    Matrix::new(operands.c.size, |row, column| {
+        let product = |k: usize| half(operands.a.at(row, k)) * half(operands.b.at(k, column));
         let c = match operation.c {
-            ScalarType::F16 => single(of.c.at(row, column)),
-            _ => f32::from_bits(of.c.at(row, column) as u32),
+            ScalarType::F16 => half(operands.c.at(row, column)),
+            _ => f32::from_bits(operands.c.at(row, column) as u32),
         };
-        let sum = canonical(if half {
+        let sum = canonical(if rounds_to_half {
             c + (product(0) + product(1)) + (product(2) + product(3))
         } else {
             c + (0.0 + product(0) + product(1) + product(2) + product(3))
@@ -264,6 +276,11 @@ fn in_lanes(operation: &Operation, half: bool, of: &Operands) -> Matrix {
             _ => sum.into(),
         }
     })
+}
+
+/// The value of the bits of a number of binary16.
+fn half(bits: u64) -> f32 {
+    f32::from_bits(half_to_single(bits as u32))
 }
 
 fn canonical(value: f32) -> u32 {
@@ -280,9 +297,10 @@ fn scaled(
     c: u32,
 ) -> u32 {
     let ty = operation.scales.map_or(ScalarType::Ue8m0, |(ty, _)| ty);
-    let scale = |of: usize, block: usize| decode_scale(ty, scales[of][block] as u32);
+    let scales_of_block =
+        |block: usize| scales.map(|scales| decode_scale(ty, scales[block] as u32));
     if operation.padded {
-        let (first, second) = (scale(0, 0), scale(1, 0));
+        let [first, second] = scales_of_block(0);
         if first.is_special() || second.is_special() {
             return NAN;
         }
@@ -296,7 +314,7 @@ fn scaled(
     let mut sums = Vec::with_capacity(groups);
     for group in 0..groups {
         let block = group * scales[0].len() / groups;
-        let (first, second) = (scale(0, block), scale(1, block));
+        let [first, second] = scales_of_block(block);
         if first.is_special() || second.is_special() {
             return NAN;
         }

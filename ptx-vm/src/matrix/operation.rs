@@ -23,7 +23,7 @@ pub(crate) struct Operation {
     pub(crate) sparse: bool,
     /// Whether elements of less than 8 bits have a byte each.
     pub(crate) padded: bool,
-    /// The type of the block scales, and how many each row has.
+    /// The type of the block scales, and the number of them in each row.
     pub(crate) scales: Option<(ScalarType, usize)>,
     pub(crate) saturates: bool,
     /// Whether bits are combined by exclusive or instead of and.
@@ -105,7 +105,7 @@ impl Operation {
         if self.a.bits() == 1 { 32 } else { 1 }
     }
 
-    /// The places of the elements of a matrix. `part`: which of four matrices.
+    /// The places of the elements of a matrix. `part` is the number of the matrix among four.
     pub(crate) fn layout(&self, role: Role, part: usize) -> Layout {
         let bits = self.factor_bits();
         layout(role, bits, self.quads().then_some((self.row_major, part)))

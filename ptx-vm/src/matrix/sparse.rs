@@ -17,7 +17,7 @@ pub(crate) fn columns(operation: &Operation, metadata: &[u64; 32], selector: usi
         _ => stored,
     };
     Matrix::new([rows, stored], |row, element| {
-        let index = |unit: usize| index(units, metadata, selector, row, unit);
+        let index = |unit: usize| unit_index(units, metadata, selector, row, unit);
         let column = match bits {
             4 => element / 4 * 8 + 2 * index(element / 2) + element % 2,
             32 => element * 2 + index(2 * element) / 2,
@@ -28,10 +28,16 @@ pub(crate) fn columns(operation: &Operation, metadata: &[u64; 32], selector: usi
 }
 
 /// The index of a stored unit of a row, which has `units` of them.
-fn index(units: usize, metadata: &[u64; 32], selector: usize, row: usize, unit: usize) -> usize {
+fn unit_index(
+    units: usize,
+    metadata: &[u64; 32],
+    selector: usize,
+    row: usize,
+    unit: usize,
+) -> usize {
     let group = row % 8 * 4;
     let high = row / 8;
-    let (lane, at) = match units {
+    let (lane, position) = match units {
         // One lane has two rows.
         ..=8 => (selector, 16 * high + 2 * unit),
         // Two lanes have half of two rows each.
@@ -39,5 +45,5 @@ fn index(units: usize, metadata: &[u64; 32], selector: usize, row: usize, unit: 
         // Four lanes have half of a row each.
         _ => (unit / 16 * 2 + high, unit % 16 * 2),
     };
-    (metadata[(group + lane) % 32] >> at & 3) as usize
+    (metadata[(group + lane) % 32] >> position & 3) as usize
 }

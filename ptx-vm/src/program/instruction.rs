@@ -11,9 +11,10 @@ use ptx_isa::{Destination, Expr, Length, Role, ScalarType, Selector};
 use ptx_semantics::fold::Video;
 
 use super::accesses::{combination, memory_step};
+use super::action_operands::act_operands;
 use super::calls;
 use super::chosen::{Chosen, choose};
-use super::operands::{Context, OPERANDS, act_operands};
+use super::operands::{Context, OPERANDS};
 use super::parts::Places;
 use super::step::{Act, Fold, Step};
 use crate::lanes::Place;

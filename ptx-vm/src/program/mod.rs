@@ -1,6 +1,7 @@
 //! The executable form of a module: decoded functions, and variables with their addresses.
 
 mod accesses;
+mod action_operands;
 mod calls;
 mod chosen;
 mod decode;

@@ -1,14 +1,12 @@
 //! The locations of the operand values of instructions.
 
 use ptx_ir::constant::ConstKind;
-use ptx_ir::facts::{FunctionFacts, Space};
-use ptx_ir::{AddressForm, EntityId as _, FuncId, InstId, Operand, RegId, SymbolKind};
-use ptx_isa::{Marks, Role, ScalarType, SpecialReg, StateSpace, TypeKind};
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{AddressForm, EntityId as _, FuncId, Operand, RegId, SymbolKind};
+use ptx_isa::{ScalarType, SpecialReg, StateSpace, TypeKind};
 
-use super::accesses::{address_of, window};
-use super::chosen::Chosen;
 use super::frame::{Frame, Position};
-use super::step::{ActOperand, Address, Base, Window};
+use super::step::{Address, Base, Window};
 use super::variables::Variables;
 use crate::lanes::{Integer, Kind, Logic, Place};
 use crate::lower::Code;
@@ -144,8 +142,8 @@ impl Context<'_> {
 
     /// The place of a special register.
     fn special(&mut self, register: SpecialReg, lane: u8) -> Place {
-        let mut known = self.special.iter();
-        if let Some((.., place)) = known.find(|known| (known.0, known.1) == (register, lane)) {
+        let mut registers = self.special.iter();
+        if let Some((.., place)) = registers.find(|r| (r.0, r.1) == (register, lane)) {
             return *place;
         }
         if register.is_volatile() {
@@ -396,54 +394,4 @@ impl Context<'_> {
             offset: address,
         }
     }
-}
-
-/// The operands of an action.
-pub(super) fn act_operands(
-    context: &mut Context<'_>,
-    inst: InstId,
-    chosen: &Chosen,
-) -> Option<Vec<Option<ActOperand>>> {
-    let default = window(context, inst);
-    let facts = context.facts.inst(inst);
-    let window = |operand: Operand| {
-        let access = facts.memory().find(|a| a.operand == Some(operand));
-        match access.map(|a| a.space) {
-            Some(Space::State(space)) => Window::State(space),
-            Some(Space::Generic) => Window::Generic,
-            _ => default,
-        }
-    };
-    let mut all = Vec::new();
-    for (index, operand) in chosen.form.operands().iter().enumerate() {
-        let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
-        let ty = chosen.types[index];
-        let is_address = operand.role() == Role::Addr || operand.marks().contains(Marks::MBARRIER);
-        let Some(written) = written else {
-            all.push(None);
-            continue;
-        };
-        all.push(Some(if is_address {
-            ActOperand::Address(address_of(context, written, window(written))?)
-        } else {
-            ActOperand::Places(act_places(context, written, ty, operand.role())?)
-        }));
-    }
-    Some(all)
-}
-
-/// The places of an operand of an action. What is written to elements that are dropped goes to separate places.
-fn act_places(
-    context: &mut Context<'_>,
-    written: Operand,
-    ty: Option<ScalarType>,
-    role: Role,
-) -> Option<Vec<Place>> {
-    if !matches!(role, Role::Def | Role::ReadWrite) {
-        return context.source(written, ty);
-    }
-    let bits = ty.map_or(32, ScalarType::bits);
-    let places = context.destinations(written)?.into_iter();
-    let places = places.map(|place| place.unwrap_or_else(|| context.code.new_register(bits)));
-    Some(places.collect())
 }

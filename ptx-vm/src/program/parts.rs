@@ -17,7 +17,7 @@ struct Split {
 
 /// The places of the operands of a form.
 pub(super) struct Places {
-    /// In the order of the form; `None` for absent and dropped ones.
+    /// The places of the operands, in the order of the form; `None` for absent and dropped operands.
     pub(super) operands: Vec<Option<Source>>,
     /// The results of one value that are written to several registers.
     split: Vec<Split>,

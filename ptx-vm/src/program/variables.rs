@@ -360,10 +360,10 @@ impl Variables {
         let symbols = module.symbols().iter();
         let objects =
             symbols.filter_map(|(id, _)| self.object(module, kernel, VariableRef::Module(id)));
-        let found = local_objects.chain(objects).find(|object| {
+        let object = local_objects.chain(objects).find(|object| {
             object.is_shared == is_shared && (object.start..object.end).contains(&address)
         })?;
-        Some((found.name, address - found.start))
+        Some((object.name, address - object.start))
     }
 
     /// The address of a variable or a function of the module.

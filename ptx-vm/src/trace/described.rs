@@ -170,8 +170,8 @@ impl<'a> Types<'a> {
 
     fn of_operand(&self, place: RegLane, usage: Usage) -> Option<ScalarType> {
         let mut types = self.operand_types.iter();
-        let found = types.find(|(register, used, _)| (*register, *used) == (place, usage));
-        found.map(|(.., ty)| *ty)
+        let entry = types.find(|(register, used, _)| (*register, *used) == (place, usage));
+        entry.map(|(.., ty)| *ty)
     }
 
     /// Adds a register, or the elements of a vector register, unless it is there.

@@ -337,7 +337,7 @@ struct Contents<'a> {
 impl Contents<'_> {
     /// Bytes of memory, as a lane sees it; fewer where it ends.
     fn bytes(&self, memory: Memory, lane: usize, address: u64, count: u64) -> Vec<u8> {
-        let whole = match memory {
+        let memory = match memory {
             Memory::Global => {
                 let mut bytes = vec![0; count as usize];
                 let read = self.grid.device.read_bytes(address, &mut bytes);
@@ -348,7 +348,7 @@ impl Contents<'_> {
             Memory::Parameter => self.grid.parameters,
         };
         let start = usize::try_from(address).unwrap_or(usize::MAX);
-        let from_start = whole.get(start..).unwrap_or_default();
+        let from_start = memory.get(start..).unwrap_or_default();
         from_start.iter().take(count as usize).copied().collect()
     }
 }
