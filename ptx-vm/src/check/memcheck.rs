@@ -3,7 +3,7 @@
 use super::Checker;
 use super::checkers::Checkers;
 use super::report::{Actor, Text};
-use crate::check::allocations::{Allocation, Owner};
+use crate::check::allocations::Owner;
 use crate::execute::{Execution, Memory, Touch, Use};
 use crate::lanes::lanes;
 use core::ops::Range;
@@ -117,15 +117,18 @@ impl Checkers {
         {
             return self.report_use_after_free(execution, touch, lane, freed_by);
         }
-        let distance_to_memory = |memory| describe_distance(address, touch.bytes, 0, end, memory);
+        let memory = match touch.memory {
+            Memory::Global => "global memory",
+            Memory::Shared(_) => "the shared memory of the CTA",
+            Memory::Local => "the local memory of the thread",
+            Memory::Parameter => "the parameters of the kernel",
+        };
         let near = match touch.memory {
             Memory::Global => self.describe_nearest(address, touch.bytes),
             Memory::Shared(rank) if execution.block.shared(rank).is_none() => {
                 format!("the cluster has no CTA with rank {rank}")
             }
-            Memory::Shared(_) => distance_to_memory("the shared memory of the CTA"),
-            Memory::Local => distance_to_memory("the local memory of the thread"),
-            Memory::Parameter => distance_to_memory("the parameters of the kernel"),
+            _ => describe_distance(address, touch.bytes, 0, end, memory),
         };
         let what = describe_access(touch.usage, touch.bytes);
         self.report(execution, Code::OutsideAllocation, lane, || Text {
@@ -171,30 +174,27 @@ impl Checkers {
 
     /// Describes the position of an address relative to the nearest allocation.
     fn describe_nearest(&self, address: u64, bytes: u64) -> String {
-        let describe = |a: &Allocation| {
-            let name = match &a.owner {
-                Owner::Host => format!("the allocation at {:#x}", a.start),
-                Owner::Variable(name) => format!("`{name}`"),
-                Owner::Heap | Owner::EarlierHeap => {
-                    format!("the `malloc` allocation at {:#x}", a.start)
-                }
-            };
-            describe_distance(address, bytes, a.start, a.end, &name)
-        };
-        match (
+        let nearest = match (
             self.allocations.before(address),
             self.allocations.after(address),
         ) {
-            (None, None) => "there are no allocations".into(),
-            (Some(only), None) | (None, Some(only)) => describe(only),
+            (None, None) => return "there are no allocations".into(),
+            (Some(only), None) | (None, Some(only)) => only,
             (Some(before), Some(after)) => {
                 if address - before.end.min(address) <= after.start - address {
-                    describe(before)
+                    before
                 } else {
-                    describe(after)
+                    after
                 }
             }
-        }
+        };
+        let start = nearest.start;
+        let name = match &nearest.owner {
+            Owner::Host => format!("the allocation at {start:#x}"),
+            Owner::Variable(name) => format!("`{name}`"),
+            Owner::Heap | Owner::EarlierHeap => format!("the `malloc` allocation at {start:#x}"),
+        };
+        describe_distance(address, bytes, start, nearest.end, &name)
     }
 
     /// Records an allocation of the heap.

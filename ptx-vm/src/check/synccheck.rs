@@ -375,16 +375,16 @@ impl Checkers {
             return;
         };
         let block = grid.linear(block.index);
-        let actor = |lane: u32| Actor {
+        let [first, other] = [first, other].map(|lane| Actor {
             site,
             block,
             thread: warp + lane,
-        };
+        });
         let sites = std::sync::Arc::clone(&self.sites);
         self.reports
-            .add(grid, &sites, Code::UniformBranch, actor(first), || Text {
+            .add(grid, &sites, Code::UniformBranch, first, || Text {
                 message: "lanes of a warp diverge at a branch that is marked as uniform".into(),
-                other: Some((actor(other), "another lane of the warp")),
+                other: Some((other, "another lane of the warp")),
                 help: "remove `.uni`, or make the condition uniform in the warp",
             });
     }

@@ -161,11 +161,16 @@ impl Execution<'_> {
             return Ok(Control::Next);
         };
         for lane in lanes(self.active) {
-            let operand = |index: usize| act.place(index).map_or(0, |p| self.get(p, lane) as u64);
-            let value = compute(operand(1), operand(2));
-            self.set(result, lane, value.into());
+            let a = self.operand(act, 1, lane).unwrap_or(0);
+            let b = self.operand(act, 2, lane).unwrap_or(0);
+            self.set(result, lane, compute(a, b).into());
         }
         Ok(Control::Next)
+    }
+
+    /// The value of an operand in a lane; `None` if the operand is absent.
+    fn operand(&self, act: &Act, index: usize, lane: usize) -> Option<u64> {
+        Some(self.get(act.place(index)?, lane) as u64)
     }
 
     fn test_space(&mut self, act: &Act) -> Outcome {
@@ -218,12 +223,11 @@ impl Execution<'_> {
     /// The number of the barrier of an instruction and that of its threads; 0 threads are all threads of the CTA.
     fn barrier(&self, act: &Act) -> Result<(u32, u32), Failed> {
         let first = self.first();
-        let operand = |index: usize| act.place(index).map(|p| self.get(p, first) as u32);
         let id_index = usize::from(act.action == Action::BarrierReduce);
-        let id = operand(id_index).unwrap_or(0);
-        let count = operand(id_index + 1)
-            .filter(|_| is_word(act, id_index + 1))
-            .unwrap_or(0);
+        let id = self.operand(act, id_index, first).unwrap_or(0) as u32;
+        let count = self.operand(act, id_index + 1, first);
+        let count = count.filter(|_| is_word(act, id_index + 1));
+        let count = count.unwrap_or(0) as u32;
         if id > 15 || count % 32 != 0 {
             let what =
                 "the barrier does not exist, or its number of threads is not a multiple of 32";
@@ -242,7 +246,7 @@ impl Execution<'_> {
         match act.action {
             Action::StackSave => return self.for_each_lane(act, |_, _| top),
             Action::StackRestore => {
-                let saved = act.place(0).map(|p| self.get(p, first) as u64);
+                let saved = self.operand(act, 0, first);
                 if saved.is_some_and(|saved| saved > self.grid.limits.stack_bytes) {
                     return Err((StopReason::StackLimit, first));
                 }
@@ -253,13 +257,11 @@ impl Execution<'_> {
             }
             _ => {}
         }
-        let operand =
-            |index: usize, lane: usize| act.place(index).map(|p| self.get(p, lane) as u64);
-        let align = operand(2, first).unwrap_or(8).clamp(1, 1 << 20);
+        let align = self.operand(act, 2, first).unwrap_or(8).clamp(1, 1 << 20);
         let start = top.div_ceil(align) * align;
         let mut end = start;
         for lane in lanes(self.active) {
-            let size = operand(1, lane).unwrap_or(0);
+            let size = self.operand(act, 1, lane).unwrap_or(0);
             end = end.max(start.saturating_add(size));
         }
         if end > self.grid.limits.stack_bytes {
@@ -287,15 +289,13 @@ impl Execution<'_> {
             .filter_map(|index| act.place(index))
             .collect();
         for lane in lanes(self.active) {
-            let operand = |index: usize| {
-                let place = *operands.get(index)?;
-                Some((place, self.get(place, lane) as u64))
-            };
-            let size = operand(0).map_or(0, |(_, size)| size);
+            let mut values = operands.iter().map(|place| self.get(*place, lane) as u64);
+            let size = values.next().unwrap_or(0);
+            let value_after_size = values.next().unwrap_or(0);
             // The operand after the size is the number of bytes that are read, or a predicate that all are ignored.
-            let read_bytes = match operand(1) {
-                Some((Place::Predicate(_), ignored)) if ignored != 0 => 0,
-                Some((Place::Word(_), read)) => read.min(size),
+            let read_bytes = match operands.get(1) {
+                Some(Place::Predicate(_)) if value_after_size != 0 => 0,
+                Some(Place::Word(_)) => value_after_size.min(size),
                 _ => size,
             };
             let source = self.location(&source, lane);
@@ -344,8 +344,8 @@ impl Execution<'_> {
             let Some(Some(ActOperand::Address(address))) = act.operands.first() else {
                 continue;
             };
-            let operand = |index: usize| act.place(index).map_or(0, |p| self.get(p, lane));
-            let (size, value) = (operand(1) as u64, operand(2) & 0xff);
+            let size = self.operand(act, 1, lane).unwrap_or(0);
+            let value = u128::from(self.operand(act, 2, lane).unwrap_or(0) & 0xff);
             let target = self.location(address, lane);
             for offset in 0..size {
                 self.handle(1, lane)?;

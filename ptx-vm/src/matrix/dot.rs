@@ -165,8 +165,8 @@ fn add_block<const N: usize>(
         .fold(addend.exponent.max(rule.floor), |m, &e| m.max(e));
     // A product is below 4, so that it takes two bits more than the fraction.
     let fraction = a.fraction + b.fraction;
-    let (up, more) = match rule.bits.checked_sub(fraction) {
-        Some(up) => (up, 0),
+    let (shift_up, shift_down) = match rule.bits.checked_sub(fraction) {
+        Some(added_bits) => (added_bits, 0),
         None => (0, (fraction - rule.bits) as i32),
     };
     let mut sum = aligned(
@@ -176,7 +176,8 @@ fn add_block<const N: usize>(
         rule,
     );
     for (&product, &exponent) in products.iter().zip(&exponents) {
-        let magnitude = product.unsigned_abs() << up >> (greatest - exponent + more).min(31);
+        let magnitude =
+            product.unsigned_abs() << shift_up >> (greatest - exponent + shift_down).min(31);
         let sign = product >> 31;
         sum += i64::from((magnitude as i32 ^ sign) - sign);
     }
@@ -191,7 +192,7 @@ pub(crate) fn add_groups(groups: &[(i64, i32)], fraction: u32, c: u32, rule: Rul
     }
     let exponents = groups.iter().map(|&(_, exponent)| exponent);
     let greatest = exponents.fold(addend.exponent.max(rule.floor), i32::max);
-    let of_addend = aligned(
+    let aligned_addend = aligned(
         addend.significand.into(),
         Format::SINGLE.fraction,
         greatest - addend.exponent,
@@ -201,7 +202,7 @@ pub(crate) fn add_groups(groups: &[(i64, i32)], fraction: u32, c: u32, rule: Rul
         .iter()
         .map(|&(s, e)| aligned(s, fraction, greatest - e, rule));
     round(
-        of_addend + terms.sum::<i64>(),
+        aligned_addend + terms.sum::<i64>(),
         greatest - rule.bits as i32,
         rule.result,
     )
@@ -209,12 +210,12 @@ pub(crate) fn add_groups(groups: &[(i64, i32)], fraction: u32, c: u32, rule: Rul
 
 /// The sum if an infinity or NaN takes part.
 fn special_sum(products: impl Iterator<Item = (Number, Number)>, addend: Number) -> Option<u32> {
-    let mut infinite = [false; 2];
-    let mut note = |sign: i32| infinite[usize::from(sign < 0)] = true;
+    let (mut has_positive, mut has_negative) = (false, false);
     if addend.is_special() {
         match addend.significand {
             0 => return Some(NAN),
-            sign => note(sign),
+            1.. => has_positive = true,
+            _ => has_negative = true,
         }
     }
     for (a, b) in products {
@@ -222,15 +223,16 @@ fn special_sum(products: impl Iterator<Item = (Number, Number)>, addend: Number)
             // Zero times infinity, and NaN.
             match a.significand.signum() * b.significand.signum() {
                 0 => return Some(NAN),
-                sign => note(sign),
+                1.. => has_positive = true,
+                _ => has_negative = true,
             }
         }
     }
-    match infinite {
-        [true, true] => Some(NAN),
-        [false, true] => Some(INFINITY | 1 << 31),
-        [true, false] => Some(INFINITY),
-        [false, false] => None,
+    match (has_positive, has_negative) {
+        (true, true) => Some(NAN),
+        (true, false) => Some(INFINITY),
+        (false, true) => Some(INFINITY | 1 << 31),
+        (false, false) => None,
     }
 }
 
