@@ -26,7 +26,7 @@ pub struct Comments<K> {
 
 #[derive(Clone, Debug)]
 struct Row {
-    /// `u32::MAX` for the end.
+    /// The index of the statement or item; `u32::MAX` for the end of the body or the module.
     index: u32,
     place: CommentPlace,
     text: Box<str>,
@@ -62,11 +62,14 @@ impl<K: EntityId> Comments<K> {
 
     /// The comments at a place, in order; `None` is the end of the body or the module. Logarithmic in the number of comments.
     pub fn at(&self, id: Option<K>, place: CommentPlace) -> impl Iterator<Item = &str> + '_ {
-        let wanted = (index(id), place);
-        let first = self.rows.partition_point(|r| (r.index, r.place) < wanted);
-        let rest = self.rows.get(first..).unwrap_or_default().iter();
-        let here = rest.take_while(move |r| (r.index, r.place) == wanted);
-        here.map(|r| &*r.text)
+        let position = (index(id), place);
+        let first = self.rows.partition_point(|r| (r.index, r.place) < position);
+        self.rows
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |r| (r.index, r.place) == position)
+            .map(|r| &*r.text)
     }
 
     /// All comments in order, with their statements or items; `None` is the end.
@@ -78,6 +81,7 @@ impl<K: EntityId> Comments<K> {
     }
 }
 
+/// The index in a [`Row`].
 fn index<K: EntityId>(id: Option<K>) -> u32 {
     id.map_or(u32::MAX, |id| id.index() as u32)
 }

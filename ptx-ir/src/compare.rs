@@ -4,7 +4,7 @@
 //! Names are compared by their spelling, immediates by theirs; ids need not agree between modules,
 //! but inside a body they do, as both number names in the order of their first mention.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -12,7 +12,7 @@ use crate::edit_log::Change;
 use crate::operand_walk::OperandParts;
 use crate::{
     Attribute, Binding, Body, BodyId, Declarations, Declarator, DirectiveStmt, EntityId, Function,
-    Interface, Item, LabelId, Module, NameId, Operand, OperandPool, OperandRange, Param, RegDecl,
+    ImmId, Interface, Item, LabelId, Module, NameId, Operand, OperandPool, OperandRange, Param,
     RegDeclId, RegId, ScopeId, SectionEntry, SigId, Span, Statement, StmtId, SymbolId, TypeName,
     VarDecl, VarId,
 };
@@ -41,47 +41,91 @@ impl fmt::Display for Difference {
 ///
 /// The first difference.
 pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
-    let mut c = Comparison {
+    let mut comparison = Comparison {
         left,
         right,
-        at: (Span::default(), Span::default()),
-        changes: (None, None),
+        spans: Sides::new(Span::default(), Span::default()),
+        changes: Sides::new(None, None),
         bodies: None,
         sigs: vec![None; left.signatures.len()],
         edited: [left, right].iter().any(|m| !m.has_current_source()),
         pairs: Pairs::default(),
     };
-    match c.module() {
-        Ok(()) => Ok(()),
-        Err(what) => Err(Difference {
-            left: c.at.0,
-            right: c.at.1,
-            message: format!("{what} differ"),
-        }),
-    }
+    comparison.module().map_err(|subject| Difference {
+        left: comparison.spans.left,
+        right: comparison.spans.right,
+        message: format!("{subject} differ"),
+    })
 }
 
+/// The error is the subject of the sentence that describes a difference: "the headers", "names".
 type Same = Result<(), &'static str>;
 
-fn same<T: PartialEq>(a: T, b: T, what: &'static str) -> Same {
-    if a == b { Ok(()) } else { Err(what) }
+fn same<T: PartialEq>(left: T, right: T, subject: &'static str) -> Same {
+    if left == right { Ok(()) } else { Err(subject) }
 }
 
-/// Compares lists element by element; `lengths` says what differs if their lengths do.
-fn each<T>(a: &[T], b: &[T], lengths: &'static str, one: impl FnMut((&T, &T)) -> Same) -> Same {
-    same(a.len(), b.len(), lengths)?;
-    a.iter().zip(b).try_for_each(one)
+/// Compares lists element by element. `lengths` is the error for lists of different lengths.
+fn each<T>(
+    left: &[T],
+    right: &[T],
+    lengths: &'static str,
+    compare_elements: impl FnMut((&T, &T)) -> Same,
+) -> Same {
+    same(left.len(), right.len(), lengths)?;
+    left.iter().zip(right).try_for_each(compare_elements)
+}
+
+/// The text of a function before its body.
+fn header_text(
+    module: &Module,
+    function: &Function,
+    item: Span,
+    change: Option<&Change>,
+) -> Vec<u8> {
+    let end = function.body.map_or(item.end, |b| module.bodies[b].base);
+    let text = module.patched_text(Span::new(item.start, end), change);
+    text.trim_ascii().to_vec()
+}
+
+fn name_counts(body: &Body) -> [usize; 3] {
+    [body.reg_decls.len(), body.vars.len(), body.labels.len()]
+}
+
+fn canonical_mnemonic(module: &Module, signature: SigId) -> Vec<u8> {
+    let mut text = Vec::new();
+    module.signature(signature).write_canonical(&mut text);
+    text
+}
+
+/// The text of a constant without spaces.
+fn immediate_text(module: &Module, pool: &OperandPool, id: ImmId) -> String {
+    let text = pool.immediate(id).map_or("", |i| module.name(i.text));
+    text.replace(' ', "")
+}
+
+/// The same thing of both modules.
+#[derive(Copy, Clone)]
+struct Sides<T> {
+    left: T,
+    right: T,
+}
+
+impl<T> Sides<T> {
+    const fn new(left: T, right: T) -> Self {
+        Self { left, right }
+    }
 }
 
 struct Comparison<'m> {
     left: &'m Module,
     right: &'m Module,
-    /// The statements being compared.
-    at: (Span, Span),
-    /// The edits of the texts of both.
-    changes: (Option<&'m Change>, Option<&'m Change>),
+    /// The spans of the statements or items that are being compared.
+    spans: Sides<Span>,
+    /// The edits of their texts.
+    changes: Sides<Option<&'m Change>>,
     bodies: Option<(&'m Body, &'m Body)>,
-    /// The signature on the right that equals one on the left.
+    /// For each signature on the left, the one on the right that equals it.
     sigs: Vec<Option<SigId>>,
     /// Built and edited bodies have ids in another order. Their ids only have to correspond one to one.
     edited: bool,
@@ -100,80 +144,89 @@ struct Pairs {
     labels: OneToOne,
 }
 
-/// Numbers on the left and on the right that belong together; one more than they are, 0 for none.
+/// Pairs of a number on the left and a number on the right. Each number is in one pair at most.
 #[derive(Default)]
 struct OneToOne {
+    /// For each number on the left, its counterpart plus one; 0 for none.
     left: Vec<u32>,
+    /// For each number on the right, its counterpart plus one; 0 for none.
     right: Vec<u32>,
 }
 
 impl OneToOne {
-    /// Whether two numbers belong together; `None` where neither was seen before: now they do.
-    fn pair(&mut self, a: usize, b: usize) -> Option<bool> {
-        if a >= self.left.len() {
-            self.left.resize((a + 1).next_power_of_two(), 0);
+    /// Returns whether two numbers are a pair. Makes them one and returns `None` if both are in no pair.
+    fn pair(&mut self, left: usize, right: usize) -> Option<bool> {
+        if left >= self.left.len() {
+            self.left.resize((left + 1).next_power_of_two(), 0);
         }
-        if b >= self.right.len() {
-            self.right.resize((b + 1).next_power_of_two(), 0);
+        if right >= self.right.len() {
+            self.right.resize((right + 1).next_power_of_two(), 0);
         }
-        match (self.left[a], self.right[b]) {
+        match (self.left[left], self.right[right]) {
             (0, 0) => {
-                (self.left[a], self.right[b]) = (b as u32 + 1, a as u32 + 1);
+                self.left[left] = right as u32 + 1;
+                self.right[right] = left as u32 + 1;
                 None
             }
-            (x, y) => Some((x as usize, y as usize) == (b + 1, a + 1)),
+            (counterpart, _) => Some(counterpart as usize == right + 1),
         }
     }
 
-    fn are_paired(&self, a: usize, b: usize) -> bool {
-        self.left.get(a).is_some_and(|&x| x as usize == b + 1)
+    fn counterpart(&self, left: usize) -> Option<usize> {
+        (*self.left.get(left)? as usize).checked_sub(1)
+    }
+
+    fn are_paired(&self, left: usize, right: usize) -> bool {
+        self.counterpart(left) == Some(right)
     }
 }
 
-/// The pools that two operands come from.
-#[derive(Copy, Clone)]
-struct Pools<'m>(&'m OperandPool, &'m OperandPool);
-
 impl<'m> Comparison<'m> {
     fn module(&mut self) -> Same {
-        let (l, r) = (self.left, self.right);
-        same(l.header, r.header, "the headers")?;
-        for ((a, x), (b, y)) in l.items().zip(r.items()) {
-            self.at = (l.span(a), r.span(b));
-            self.changes = (
-                l.edits().and_then(|e| e.change(a)),
-                r.edits().and_then(|e| e.change(b)),
+        same(self.left.header, self.right.header, "the headers")?;
+        for ((left_id, left_item), (right_id, right_item)) in
+            self.left.items().zip(self.right.items())
+        {
+            self.spans = Sides::new(self.left.span(left_id), self.right.span(right_id));
+            self.changes = Sides::new(
+                self.left.edits().and_then(|e| e.change(left_id)),
+                self.right.edits().and_then(|e| e.change(right_id)),
             );
-            self.item(x, y)?;
+            self.item(left_item, right_item)?;
         }
-        same(l.items().count(), r.items().count(), "the numbers of items")
+        same(
+            self.left.items().count(),
+            self.right.items().count(),
+            "the numbers of items",
+        )
     }
 
-    fn item(&mut self, x: Item, y: Item) -> Same {
-        let (l, r) = (self.left, self.right);
-        let pools = Pools(&l.pool, &r.pool);
-        match (x, y) {
-            (Item::Directive(a), Item::Directive(b)) => {
-                self.directive(pools, l.directives[a], r.directives[b])
-            }
-            (Item::Decl(a), Item::Decl(b)) => {
-                let tables = (&l.declarations, &r.declarations);
+    fn item(&mut self, left: Item, right: Item) -> Same {
+        let pools = Sides::new(&self.left.pool, &self.right.pool);
+        match (left, right) {
+            (Item::Directive(left), Item::Directive(right)) => self.directive(
+                pools,
+                self.left.directives[left],
+                self.right.directives[right],
+            ),
+            (Item::Decl(left), Item::Decl(right)) => {
+                let tables = Sides::new(&self.left.declarations, &self.right.declarations);
                 self.decl(
                     pools,
                     tables,
-                    &l.declarations.decls[a],
-                    &r.declarations.decls[b],
+                    &self.left.declarations.decls[left],
+                    &self.right.declarations.decls[right],
                 )
             }
-            (Item::Function(a), Item::Function(b)) => {
-                self.function(&l.functions[a], &r.functions[b])
+            (Item::Function(left), Item::Function(right)) => {
+                self.function(&self.left.functions[left], &self.right.functions[right])
             }
-            (Item::Section(a), Item::Section(b)) => {
-                let (a, b) = (&l.sections[a], &r.sections[b]);
-                self.name(a.name, b.name)?;
+            (Item::Section(left), Item::Section(right)) => {
+                let (left, right) = (&self.left.sections[left], &self.right.sections[right]);
+                self.name(left.name, right.name)?;
                 let lengths = "the lengths of sections";
-                each(&a.entries, &b.entries, lengths, |(a, b)| {
-                    self.entry(pools, *a, *b)
+                each(&left.entries, &right.entries, lengths, |(left, right)| {
+                    self.entry(pools, *left, *right)
                 })
             }
             (Item::Opaque(_), Item::Opaque(_)) => self.texts(),
@@ -183,55 +236,75 @@ impl<'m> Comparison<'m> {
 
     /// Statements that are only text.
     fn texts(&self) -> Same {
-        let a = self.left.patched_text(self.at.0, self.changes.0);
-        let b = self.right.patched_text(self.at.1, self.changes.1);
-        same(a, b, "texts")
+        let left = self.left.patched_text(self.spans.left, self.changes.left);
+        let right = self
+            .right
+            .patched_text(self.spans.right, self.changes.right);
+        same(left, right, "texts")
     }
 
-    fn name(&self, a: NameId, b: NameId) -> Same {
-        same(self.left.name_bytes(a), self.right.name_bytes(b), "names")
+    fn name(&self, left: NameId, right: NameId) -> Same {
+        same(
+            self.left.name_bytes(left),
+            self.right.name_bytes(right),
+            "names",
+        )
     }
 
-    fn names(&self, a: Option<NameId>, b: Option<NameId>) -> Same {
-        match (a, b) {
+    fn names(&self, left: Option<NameId>, right: Option<NameId>) -> Same {
+        match (left, right) {
             (None, None) => Ok(()),
-            (Some(a), Some(b)) => self.name(a, b),
+            (Some(left), Some(right)) => self.name(left, right),
             _ => Err("names"),
         }
     }
 
-    fn ty(&self, a: TypeName, b: TypeName) -> Same {
-        match (a, b) {
-            (TypeName::Known(a), TypeName::Known(b)) => same(a, b, "types"),
-            (TypeName::Unknown(a), TypeName::Unknown(b)) => self.name(a, b),
+    fn ty(&self, left: TypeName, right: TypeName) -> Same {
+        match (left, right) {
+            (TypeName::Known(left), TypeName::Known(right)) => same(left, right, "types"),
+            (TypeName::Unknown(left), TypeName::Unknown(right)) => self.name(left, right),
             _ => Err("types"),
         }
     }
 
-    fn directive(&mut self, p: Pools<'_>, a: DirectiveStmt, b: DirectiveStmt) -> Same {
-        same(a.directive, b.directive, "directives")?;
-        self.range(p, a.args, b.args)
+    fn directive(
+        &mut self,
+        pools: Sides<&OperandPool>,
+        left: DirectiveStmt,
+        right: DirectiveStmt,
+    ) -> Same {
+        same(left.directive, right.directive, "directives")?;
+        self.range(pools, left.args, right.args)
     }
 
-    fn entry(&mut self, p: Pools<'_>, a: SectionEntry, b: SectionEntry) -> Same {
-        match (a, b) {
-            (SectionEntry::Label(a), SectionEntry::Label(b)) => self.name(a, b),
+    fn entry(
+        &mut self,
+        pools: Sides<&OperandPool>,
+        left: SectionEntry,
+        right: SectionEntry,
+    ) -> Same {
+        match (left, right) {
+            (SectionEntry::Label(left), SectionEntry::Label(right)) => self.name(left, right),
             (
                 SectionEntry::Other {
-                    ty: s,
-                    first: f,
-                    value: a,
+                    ty: left_type,
+                    first: left_first,
+                    value: left,
                 },
                 SectionEntry::Other {
-                    ty: t,
-                    first: g,
-                    value: b,
+                    ty: right_type,
+                    first: right_first,
+                    value: right,
                 },
             ) => {
-                same((s, f), (t, g), "the types of data")?;
-                self.operand(p, p.0.get(a), p.1.get(b))
+                same(
+                    (left_type, left_first),
+                    (right_type, right_first),
+                    "the types of data",
+                )?;
+                self.operand(pools, pools.left.get(left), pools.right.get(right))
             }
-            _ => same(a, b, "data"),
+            _ => same(left, right, "data"),
         }
     }
 
@@ -239,380 +312,446 @@ impl<'m> Comparison<'m> {
 
     fn decl(
         &mut self,
-        p: Pools<'_>,
-        tables: (&Declarations, &Declarations),
-        a: &VarDecl,
-        b: &VarDecl,
+        pools: Sides<&OperandPool>,
+        tables: Sides<&Declarations>,
+        left: &VarDecl,
+        right: &VarDecl,
     ) -> Same {
-        same(a.linkage, b.linkage, "linkages")?;
-        same(a.space, b.space, "state spaces")?;
-        same(a.vector, b.vector, "vector lengths")?;
-        self.operand(p, a.bank, b.bank)?;
-        self.operand(p, a.align, b.align)?;
-        self.ty(a.ty, b.ty)?;
+        same(left.linkage, right.linkage, "linkages")?;
+        same(left.space, right.space, "state spaces")?;
+        same(left.vector, right.vector, "vector lengths")?;
+        self.operand(pools, left.bank, right.bank)?;
+        self.operand(pools, left.align, right.align)?;
+        self.ty(left.ty, right.ty)?;
         self.attributes(
-            p,
-            a.attributes.of(&tables.0.attributes),
-            b.attributes.of(&tables.1.attributes),
+            pools,
+            left.attributes.of(&tables.left.attributes),
+            right.attributes.of(&tables.right.attributes),
         )?;
-        let a = a.declarators.of(&tables.0.declarators);
-        let b = b.declarators.of(&tables.1.declarators);
-        each(a, b, "the numbers of names", |(a, b)| {
-            self.declarator(p, a, b)
-        })
+        let left_declarators = left.declarators.of(&tables.left.declarators);
+        let right_declarators = right.declarators.of(&tables.right.declarators);
+        each(
+            left_declarators,
+            right_declarators,
+            "the numbers of names",
+            |(left, right)| self.declarator(pools, left, right),
+        )
     }
 
-    fn declarator(&mut self, p: Pools<'_>, a: &Declarator, b: &Declarator) -> Same {
-        self.name(a.name, b.name)?;
-        self.binding(a.binding, b.binding)?;
-        self.operand(p, a.count, b.count)?;
-        self.range(p, a.dims, b.dims)?;
-        self.operand(p, a.init, b.init)
+    fn declarator(
+        &mut self,
+        pools: Sides<&OperandPool>,
+        left: &Declarator,
+        right: &Declarator,
+    ) -> Same {
+        self.name(left.name, right.name)?;
+        self.binding(left.binding, right.binding)?;
+        self.operand(pools, left.count, right.count)?;
+        self.range(pools, left.dims, right.dims)?;
+        self.operand(pools, left.init, right.init)
     }
 
-    fn binding(&mut self, a: Binding, b: Binding) -> Same {
-        match (a, b) {
-            (Binding::Register(a), Binding::Register(b)) => self.reg_decl(a, b),
-            (Binding::Var(a), Binding::Var(b)) => self.var(a, b),
-            (Binding::Symbol(a), Binding::Symbol(b)) => self.symbol(a, b),
-            _ => same(a, b, "bindings"),
+    fn binding(&mut self, left: Binding, right: Binding) -> Same {
+        match (left, right) {
+            (Binding::Register(left), Binding::Register(right)) => self.reg_decl(left, right),
+            (Binding::Var(left), Binding::Var(right)) => self.var(left, right),
+            (Binding::Symbol(left), Binding::Symbol(right)) => self.symbol(left, right),
+            _ => same(left, right, "bindings"),
         }
     }
 
-    fn symbol(&self, a: SymbolId, b: SymbolId) -> Same {
-        let (a, b) = (self.left.symbols[a], self.right.symbols[b]);
-        self.name(a.name, b.name)?;
-        same(a.number, b.number, "symbols")
+    fn symbol(&self, left: SymbolId, right: SymbolId) -> Same {
+        let (left, right) = (self.left.symbols[left], self.right.symbols[right]);
+        self.name(left.name, right.name)?;
+        same(left.number, right.number, "symbols")
     }
 
-    fn attributes(&mut self, p: Pools<'_>, a: &[Attribute], b: &[Attribute]) -> Same {
-        each(a, b, "the numbers of attributes", |(a, b)| match (*a, *b) {
-            (Attribute::Managed, Attribute::Managed) => Ok(()),
-            (Attribute::Unified(a, c), Attribute::Unified(b, d)) => {
-                self.operand(p, a, b)?;
-                self.operand(p, c, d)
-            }
-            (Attribute::Unknown(a), Attribute::Unknown(b)) => self.name(a, b),
-            _ => Err("attributes"),
-        })
+    fn attributes(
+        &mut self,
+        pools: Sides<&OperandPool>,
+        left: &[Attribute],
+        right: &[Attribute],
+    ) -> Same {
+        each(
+            left,
+            right,
+            "the numbers of attributes",
+            |(left, right)| match (*left, *right) {
+                (Attribute::Managed, Attribute::Managed) => Ok(()),
+                (
+                    Attribute::Unified(left, left_second),
+                    Attribute::Unified(right, right_second),
+                ) => {
+                    self.operand(pools, left, right)?;
+                    self.operand(pools, left_second, right_second)
+                }
+                (Attribute::Unknown(left), Attribute::Unknown(right)) => self.name(left, right),
+                _ => Err("attributes"),
+            },
+        )
     }
 
-    fn param(&mut self, p: Pools<'_>, a: &Param, b: &Param) -> Same {
+    fn param(&mut self, pools: Sides<&OperandPool>, left: &Param, right: &Param) -> Same {
         same(
-            (a.space, a.vector, a.hidden),
-            (b.space, b.vector, b.hidden),
+            (left.space, left.vector, left.hidden),
+            (right.space, right.vector, right.hidden),
             "parameters",
         )?;
-        self.operand(p, a.align, b.align)?;
-        self.operand(p, a.trailing_align, b.trailing_align)?;
-        self.ty(a.ty, b.ty)?;
-        self.names(a.name, b.name)?;
+        self.operand(pools, left.align, right.align)?;
+        self.operand(pools, left.trailing_align, right.trailing_align)?;
+        self.ty(left.ty, right.ty)?;
+        self.names(left.name, right.name)?;
         same(
-            a.ptr.map(|p| (p.space, p.opaque)),
-            b.ptr.map(|p| (p.space, p.opaque)),
+            left.ptr.map(|pointer| (pointer.space, pointer.opaque)),
+            right.ptr.map(|pointer| (pointer.space, pointer.opaque)),
             "pointers",
         )?;
-        if let (Some(a), Some(b)) = (a.ptr, b.ptr) {
-            self.operand(p, a.align, b.align)?;
+        if let (Some(left), Some(right)) = (left.ptr, right.ptr) {
+            self.operand(pools, left.align, right.align)?;
         }
-        self.range(p, a.dims, b.dims)
+        self.range(pools, left.dims, right.dims)
     }
 
-    fn interface(&mut self, a: &Interface, b: &Interface) -> Same {
-        let (l, r) = (self.left, self.right);
-        let p = Pools(&l.pool, &r.pool);
+    fn params(&mut self, pools: Sides<&OperandPool>, left: &[Param], right: &[Param]) -> Same {
+        each(left, right, "the numbers of parameters", |(left, right)| {
+            self.param(pools, left, right)
+        })
+    }
+
+    fn interface(&mut self, left: &Interface, right: &Interface) -> Same {
+        let pools = Sides::new(&self.left.pool, &self.right.pool);
         same(
-            (a.has_returns, a.has_params),
-            (b.has_returns, b.has_params),
+            (left.has_returns, left.has_params),
+            (right.has_returns, right.has_params),
             "parameter lists",
         )?;
-        for (x, y) in [(a.returns, b.returns), (a.params, b.params)] {
-            let (x, y) = (x.of(&l.params), y.of(&r.params));
-            each(x, y, "the numbers of parameters", |(x, y)| {
-                self.param(p, x, y)
-            })?;
-        }
-        let x = a.directives.of(&l.interface_directives);
-        let y = b.directives.of(&r.interface_directives);
-        each(x, y, "the numbers of directives", |(x, y)| {
-            self.directive(p, *x, *y)
-        })
+        self.params(
+            pools,
+            left.returns.of(&self.left.params),
+            right.returns.of(&self.right.params),
+        )?;
+        self.params(
+            pools,
+            left.params.of(&self.left.params),
+            right.params.of(&self.right.params),
+        )?;
+        let left_directives = left.directives.of(&self.left.interface_directives);
+        let right_directives = right.directives.of(&self.right.interface_directives);
+        let lengths = "the numbers of directives";
+        each(
+            left_directives,
+            right_directives,
+            lengths,
+            |(left, right)| self.directive(pools, *left, *right),
+        )
     }
 
     // --- functions ---
 
-    fn function(&mut self, a: &Function, b: &Function) -> Same {
-        let (l, r) = (self.left, self.right);
-        same(a.raw_header, b.raw_header, "headers")?;
-        if a.raw_header {
-            let header = |m: &'m Module, f: &Function, item: Span, change| {
-                let end = f.body.map_or(item.end, |b| m.bodies[b].base);
-                let text = m.patched_text(Span::new(item.start, end), change);
-                text.trim_ascii().to_vec()
-            };
-            let (c, d) = self.changes;
-            same(
-                header(l, a, self.at.0, c),
-                header(r, b, self.at.1, d),
-                "headers",
-            )?;
+    fn function(&mut self, left: &Function, right: &Function) -> Same {
+        same(left.raw_header, right.raw_header, "headers")?;
+        if left.raw_header {
+            let left_header = header_text(self.left, left, self.spans.left, self.changes.left);
+            let right_header = header_text(self.right, right, self.spans.right, self.changes.right);
+            same(left_header, right_header, "headers")?;
         } else {
             same(
-                (a.kind, a.linkage),
-                (b.kind, b.linkage),
+                (left.kind, left.linkage),
+                (right.kind, right.linkage),
                 "kinds of functions",
             )?;
-            self.name(a.name, b.name)?;
-            let p = Pools(&l.pool, &r.pool);
+            self.name(left.name, right.name)?;
+            let pools = Sides::new(&self.left.pool, &self.right.pool);
             self.attributes(
-                p,
-                a.attributes.of(&l.declarations.attributes),
-                b.attributes.of(&r.declarations.attributes),
+                pools,
+                left.attributes.of(&self.left.declarations.attributes),
+                right.attributes.of(&self.right.declarations.attributes),
             )?;
-            self.interface(&a.interface, &b.interface)?;
+            self.interface(&left.interface, &right.interface)?;
         }
-        match (a.body, b.body) {
+        match (left.body, right.body) {
             (None, None) => Ok(()),
-            (Some(a), Some(b)) => self.body(a, b),
+            (Some(left), Some(right)) => self.body(left, right),
             _ => Err("bodies"),
         }
     }
 
-    fn body(&mut self, a: BodyId, b: BodyId) -> Same {
-        let (l, r) = (&self.left.bodies[a], &self.right.bodies[b]);
+    fn body(&mut self, left: BodyId, right: BodyId) -> Same {
+        let left_body = &self.left.bodies[left];
+        let right_body = &self.right.bodies[right];
         self.pairs = Pairs::default();
         self.pairs.scopes.pair(0, 0);
-        self.bodies = Some((l, r));
-        for ((i, x), (j, y)) in l.statements().zip(r.statements()) {
-            self.at = (l.source_span(i), r.source_span(j));
-            self.changes = (
-                l.edits().and_then(|e| e.change(i)),
-                r.edits().and_then(|e| e.change(j)),
+        self.bodies = Some((left_body, right_body));
+        for ((left_id, left_statement), (right_id, right_statement)) in
+            left_body.statements().zip(right_body.statements())
+        {
+            self.spans = Sides::new(
+                left_body.source_span(left_id),
+                right_body.source_span(right_id),
             );
-            self.pairs.stmts.pair(i.index(), j.index());
-            self.statement(a, b, x, y)?;
+            self.changes = Sides::new(
+                left_body.edits().and_then(|e| e.change(left_id)),
+                right_body.edits().and_then(|e| e.change(right_id)),
+            );
+            self.pairs.stmts.pair(left_id.index(), right_id.index());
+            self.statement(left, right, left_statement, right_statement)?;
         }
         same(
-            l.statements().count(),
-            r.statements().count(),
+            left_body.statements().count(),
+            right_body.statements().count(),
             "the numbers of statements",
         )?;
-        same(l.closed, r.closed, "the ends of bodies")?;
+        same(left_body.closed, right_body.closed, "the ends of bodies")?;
         // Labels may be mentioned before they are set.
-        for (a, b) in l.labels.ids().zip(0..) {
-            let Some(other) = self.pairs.labels.left.get(b).filter(|&&o| o > 0) else {
+        for (label, left_label) in left_body.labels.iter() {
+            let Some(index) = self.pairs.labels.counterpart(label.index()) else {
                 continue;
             };
-            let b = LabelId::from_index(*other as usize - 1);
-            let (a, b) = (l.labels[a].stmt, r.labels[b].stmt);
-            let set = self.pairs.stmts.are_paired(a.index(), b.index());
-            let unset = a.index() >= l.statements.len() && b.index() >= r.statements.len();
-            same(set || unset, true, "labels")?;
+            let right_label = right_body.labels[LabelId::from_index(index)];
+            let (left_stmt, right_stmt) = (left_label.stmt.index(), right_label.stmt.index());
+            let are_set_together = self.pairs.stmts.are_paired(left_stmt, right_stmt);
+            let are_unset = left_stmt >= left_body.statements.len()
+                && right_stmt >= right_body.statements.len();
+            if !are_set_together && !are_unset {
+                return Err("labels");
+            }
         }
         if self.edited {
             return Ok(());
         }
-        same(&l.registers, &r.registers, "registers")?;
-        same(&l.inner_scopes, &r.inner_scopes, "scopes")?;
-        let lengths = |b: &Body| (b.reg_decls.len(), b.vars.len(), b.labels.len());
-        same(lengths(l), lengths(r), "the numbers of names")
+        same(&left_body.registers, &right_body.registers, "registers")?;
+        same(&left_body.inner_scopes, &right_body.inner_scopes, "scopes")?;
+        same(
+            name_counts(left_body),
+            name_counts(right_body),
+            "the numbers of names",
+        )
     }
 
-    /// Whether two ids agree; true where they are to be compared, as they were not seen before.
+    /// Pairs two ids. Returns whether the names that they denote must still be compared, since neither id was mentioned before.
     fn pair(
         &mut self,
-        of: fn(&mut Pairs) -> &mut OneToOne,
-        a: usize,
-        b: usize,
+        table: fn(&mut Pairs) -> &mut OneToOne,
+        left: usize,
+        right: usize,
     ) -> Result<bool, &'static str> {
-        if !self.edited && a != b {
+        if !self.edited && left != right {
             return Err("the ids of names");
         }
-        match of(&mut self.pairs).pair(a, b) {
+        match table(&mut self.pairs).pair(left, right) {
             None => Ok(true),
             Some(true) => Ok(false),
             Some(false) => Err("names"),
         }
     }
 
-    fn both(&self) -> Result<(&'m Body, &'m Body), &'static str> {
+    fn current_bodies(&self) -> Result<(&'m Body, &'m Body), &'static str> {
         self.bodies.ok_or("bodies")
     }
 
-    fn scope(&mut self, a: ScopeId, b: ScopeId) -> Same {
-        self.pair(|p| &mut p.scopes, a.index(), b.index()).map(drop)
+    fn scope(&mut self, left: ScopeId, right: ScopeId) -> Same {
+        self.pair(|pairs| &mut pairs.scopes, left.index(), right.index())
+            .map(drop)
     }
 
-    /// The statements that declare a name.
-    fn declared(&self, a: Option<StmtId>, b: Option<StmtId>) -> Same {
-        let same_place = match (a, b) {
-            (None, None) => true,
-            (Some(a), Some(b)) => self.pairs.stmts.are_paired(a.index(), b.index()),
-            _ => false,
-        };
-        same(same_place, true, "declarations")
+    /// Compares the statements that declare a name.
+    fn declaring_statements(&self, left: Option<StmtId>, right: Option<StmtId>) -> Same {
+        match (left, right) {
+            (None, None) => Ok(()),
+            (Some(left), Some(right))
+                if self.pairs.stmts.are_paired(left.index(), right.index()) =>
+            {
+                Ok(())
+            }
+            _ => Err("declarations"),
+        }
     }
 
     #[inline]
-    fn register(&mut self, a: RegId, b: RegId) -> Same {
-        if !self.pair(|p| &mut p.registers, a.index(), b.index())? {
+    fn register(&mut self, left: RegId, right: RegId) -> Same {
+        if !self.pair(|pairs| &mut pairs.registers, left.index(), right.index())? {
             return Ok(());
         }
-        let (l, r) = self.both()?;
-        let (a, b) = (l.registers[a], r.registers[b]);
-        same(a.number, b.number, "registers")?;
-        self.reg_decl(a.decl, b.decl)
+        let (left_body, right_body) = self.current_bodies()?;
+        let (left, right) = (left_body.registers[left], right_body.registers[right]);
+        same(left.number, right.number, "registers")?;
+        self.reg_decl(left.decl, right.decl)
     }
 
-    fn reg_decl(&mut self, a: RegDeclId, b: RegDeclId) -> Same {
-        if !self.pair(|p| &mut p.reg_decls, a.index(), b.index())? {
+    fn reg_decl(&mut self, left: RegDeclId, right: RegDeclId) -> Same {
+        if !self.pair(|pairs| &mut pairs.reg_decls, left.index(), right.index())? {
             return Ok(());
         }
-        let (l, r) = self.both()?;
-        let (a, b) = (l.reg_decls[a], r.reg_decls[b]);
-        self.name(a.name, b.name)?;
-        self.ty(a.ty, b.ty)?;
-        let key = |d: &RegDecl| (d.count, d.vector);
-        same(key(&a), key(&b), "register declarations")?;
-        self.scope(a.scope, b.scope)?;
-        self.declared(a.stmt, b.stmt)
+        let (left_body, right_body) = self.current_bodies()?;
+        let (left, right) = (left_body.reg_decls[left], right_body.reg_decls[right]);
+        self.name(left.name, right.name)?;
+        self.ty(left.ty, right.ty)?;
+        same(
+            (left.count, left.vector),
+            (right.count, right.vector),
+            "register declarations",
+        )?;
+        self.scope(left.scope, right.scope)?;
+        self.declaring_statements(left.stmt, right.stmt)
     }
 
-    fn var(&mut self, a: VarId, b: VarId) -> Same {
-        if !self.pair(|p| &mut p.vars, a.index(), b.index())? {
+    fn var(&mut self, left: VarId, right: VarId) -> Same {
+        if !self.pair(|pairs| &mut pairs.vars, left.index(), right.index())? {
             return Ok(());
         }
-        let (l, r) = self.both()?;
-        let (a, b) = (l.vars[a], r.vars[b]);
-        self.name(a.name, b.name)?;
-        same((a.number, a.space), (b.number, b.space), "variables")?;
-        self.scope(a.scope, b.scope)?;
-        self.declared(a.stmt, b.stmt)
+        let (left_body, right_body) = self.current_bodies()?;
+        let (left, right) = (left_body.vars[left], right_body.vars[right]);
+        self.name(left.name, right.name)?;
+        same(
+            (left.number, left.space),
+            (right.number, right.space),
+            "variables",
+        )?;
+        self.scope(left.scope, right.scope)?;
+        self.declaring_statements(left.stmt, right.stmt)
     }
 
-    fn label(&mut self, a: LabelId, b: LabelId) -> Same {
-        if !self.pair(|p| &mut p.labels, a.index(), b.index())? {
+    fn label(&mut self, left: LabelId, right: LabelId) -> Same {
+        if !self.pair(|pairs| &mut pairs.labels, left.index(), right.index())? {
             return Ok(());
         }
-        let (l, r) = self.both()?;
+        let (left_body, right_body) = self.current_bodies()?;
         // Its scope is that of the statement that sets it, which is compared.
-        self.name(l.labels[a].name, r.labels[b].name)
+        self.name(left_body.labels[left].name, right_body.labels[right].name)
     }
 
-    fn statement(&mut self, a: BodyId, b: BodyId, x: Statement, y: Statement) -> Same {
-        let (l, r) = (&self.left.bodies[a], &self.right.bodies[b]);
-        let p = Pools(&l.pool, &r.pool);
-        match (x, y) {
-            (Statement::Inst(a), Statement::Inst(b)) => {
-                let (a, b) = (&l.insts[a], &r.insts[b]);
-                self.signature(a.sig, b.sig)?;
-                match (a.guard(), b.guard()) {
+    fn statement(
+        &mut self,
+        left_body: BodyId,
+        right_body: BodyId,
+        left: Statement,
+        right: Statement,
+    ) -> Same {
+        let left_body = &self.left.bodies[left_body];
+        let right_body = &self.right.bodies[right_body];
+        let pools = Sides::new(&left_body.pool, &right_body.pool);
+        match (left, right) {
+            (Statement::Inst(left), Statement::Inst(right)) => {
+                let (left, right) = (&left_body.insts[left], &right_body.insts[right]);
+                self.signature(left.sig, right.sig)?;
+                match (left.guard(), right.guard()) {
                     (None, None) => {}
-                    (Some(g), Some(h)) => {
-                        same(g.sense, h.sense, "guards")?;
-                        self.operand(p, l.pool.get(g.predicate), r.pool.get(h.predicate))?;
+                    (Some(left_guard), Some(right_guard)) => {
+                        same(left_guard.sense, right_guard.sense, "guards")?;
+                        let left_predicate = left_body.pool.get(left_guard.predicate);
+                        let right_predicate = right_body.pool.get(right_guard.predicate);
+                        self.operand(pools, left_predicate, right_predicate)?;
                     }
                     _ => return Err("guards"),
                 }
-                self.range(p, a.operands(), b.operands())
+                self.range(pools, left.operands(), right.operands())
             }
-            (Statement::Decl(a), Statement::Decl(b)) => {
-                let tables = (&l.declarations, &r.declarations);
+            (Statement::Decl(left), Statement::Decl(right)) => {
+                let tables = Sides::new(&left_body.declarations, &right_body.declarations);
                 self.decl(
-                    p,
+                    pools,
                     tables,
-                    &l.declarations.decls[a],
-                    &r.declarations.decls[b],
+                    &left_body.declarations.decls[left],
+                    &right_body.declarations.decls[right],
                 )
             }
-            (Statement::Directive(a), Statement::Directive(b)) => {
-                self.directive(p, l.directives[a], r.directives[b])
-            }
-            (Statement::Prototype(a), Statement::Prototype(b)) => {
-                self.interface(&l.prototypes[a].interface, &r.prototypes[b].interface)
-            }
-            (Statement::Function(a), Statement::Function(b)) => {
-                self.function(&self.left.functions[a], &self.right.functions[b])
+            (Statement::Directive(left), Statement::Directive(right)) => self.directive(
+                pools,
+                left_body.directives[left],
+                right_body.directives[right],
+            ),
+            (Statement::Prototype(left), Statement::Prototype(right)) => self.interface(
+                &left_body.prototypes[left].interface,
+                &right_body.prototypes[right].interface,
+            ),
+            (Statement::Function(left), Statement::Function(right)) => {
+                self.function(&self.left.functions[left], &self.right.functions[right])
             }
             (Statement::Opaque(_), Statement::Opaque(_)) => self.texts(),
-            (Statement::Label(a), Statement::Label(b)) => self.label(a, b),
-            (Statement::Open(a), Statement::Open(b))
-            | (Statement::Close(a), Statement::Close(b)) => self.scope(a, b),
-            _ => same(x, y, "statements"),
+            (Statement::Label(left), Statement::Label(right)) => self.label(left, right),
+            (Statement::Open(left), Statement::Open(right))
+            | (Statement::Close(left), Statement::Close(right)) => self.scope(left, right),
+            _ => same(left, right, "statements"),
         }
     }
 
-    fn signature(&mut self, a: SigId, b: SigId) -> Same {
-        if self.sigs[a.index()] == Some(b) {
+    fn signature(&mut self, left: SigId, right: SigId) -> Same {
+        if self.sigs[left.index()] == Some(right) {
             return Ok(());
         }
-        let text = |m: &Module, s: SigId| {
-            let mut out = Vec::new();
-            m.signature(s).write_canonical(&mut out);
-            out
-        };
-        same(text(self.left, a), text(self.right, b), "mnemonics")?;
-        self.sigs[a.index()] = Some(b);
+        let left_text = canonical_mnemonic(self.left, left);
+        let right_text = canonical_mnemonic(self.right, right);
+        same(left_text, right_text, "mnemonics")?;
+        self.sigs[left.index()] = Some(right);
         Ok(())
     }
 
     // --- operands ---
 
-    fn range(&mut self, p: Pools<'_>, a: OperandRange, b: OperandRange) -> Same {
-        let (a, b) = (p.0.slice(a), p.1.slice(b));
-        each(a, b, "the numbers of operands", |(a, b)| {
-            self.operand(p, *a, *b)
+    fn range(
+        &mut self,
+        pools: Sides<&OperandPool>,
+        left: OperandRange,
+        right: OperandRange,
+    ) -> Same {
+        let (left, right) = (pools.left.slice(left), pools.right.slice(right));
+        each(left, right, "the numbers of operands", |(left, right)| {
+            self.operand(pools, *left, *right)
         })
     }
 
     #[inline]
-    fn operand(&mut self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
-        match (a, b) {
-            (Operand::Reg(a), Operand::Reg(b)) => self.register(a, b),
-            (Operand::Small(a), Operand::Small(b)) => same(a, b, "numbers"),
-            _ => self.nested(p, a, b),
+    fn operand(&mut self, pools: Sides<&OperandPool>, left: Operand, right: Operand) -> Same {
+        match (left, right) {
+            (Operand::Reg(left), Operand::Reg(right)) => self.register(left, right),
+            (Operand::Small(left), Operand::Small(right)) => same(left, right, "numbers"),
+            _ => self.nested(pools, left, right),
         }
     }
 
     /// Compares operands with their parts.
-    fn nested(&mut self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
-        p.0.walk_operand(a)
-            .zip(p.1.walk_operand(b))
-            .try_for_each(|(a, b)| self.one(p, a, b))
+    fn nested(&mut self, pools: Sides<&OperandPool>, left: Operand, right: Operand) -> Same {
+        pools
+            .left
+            .walk_operand(left)
+            .zip(pools.right.walk_operand(right))
+            .try_for_each(|(left, right)| self.operand_without_parts(pools, left, right))
     }
 
     /// Compares operands without their parts, except for the number of these.
-    fn one(&mut self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
+    fn operand_without_parts(
+        &mut self,
+        pools: Sides<&OperandPool>,
+        left: Operand,
+        right: Operand,
+    ) -> Same {
         use Operand as O;
-        match (a, b) {
-            (O::Imm(a), O::Imm(b)) => {
-                let text = |m: &Module, p: &OperandPool, i| {
-                    let text = p.immediate(i).map(|i| m.name(i.text).to_string());
-                    text.unwrap_or_default().replace(' ', "")
-                };
-                same(
-                    text(self.left, p.0, a),
-                    text(self.right, p.1, b),
-                    "constants",
-                )
+        match (left, right) {
+            (O::Imm(left), O::Imm(right)) => {
+                let left_text = immediate_text(self.left, pools.left, left);
+                let right_text = immediate_text(self.right, pools.right, right);
+                same(left_text, right_text, "constants")
             }
-            (O::Name(a), O::Name(b)) | (O::Str(a), O::Str(b)) | (O::Section(a), O::Section(b)) => {
-                self.name(a, b)
-            }
-            (O::Symbol(a), O::Symbol(b)) => self.symbol(a, b),
-            (O::Reg(a), O::Reg(b)) => self.register(a, b),
-            (O::Var(a), O::Var(b)) => self.var(a, b),
-            (O::Label(a), O::Label(b)) => self.label(a, b),
-            (O::Address(a), O::Address(b)) => {
-                let form = |pool: &OperandPool, id| pool.address(id).map(|a| a.form);
-                same(form(p.0, a), form(p.1, b), "addresses")
+            (O::Name(left), O::Name(right))
+            | (O::Str(left), O::Str(right))
+            | (O::Section(left), O::Section(right)) => self.name(left, right),
+            (O::Symbol(left), O::Symbol(right)) => self.symbol(left, right),
+            (O::Reg(left), O::Reg(right)) => self.register(left, right),
+            (O::Var(left), O::Var(right)) => self.var(left, right),
+            (O::Label(left), O::Label(right)) => self.label(left, right),
+            (O::Address(left), O::Address(right)) => {
+                let left_form = pools.left.address(left).map(|address| address.form);
+                let right_form = pools.right.address(right).map(|address| address.form);
+                same(left_form, right_form, "addresses")
             }
             _ => {
-                if let (OperandParts::List(a), OperandParts::List(b)) = (a.parts(), b.parts()) {
-                    let lengths = (p.0.list(a).len(), p.1.list(b).len());
-                    same(lengths.0, lengths.1, "the lengths of lists")?;
+                if let (OperandParts::List(left), OperandParts::List(right)) =
+                    (left.parts(), right.parts())
+                {
+                    let (left_list, right_list) = (pools.left.list(left), pools.right.list(right));
+                    same(left_list.len(), right_list.len(), "the lengths of lists")?;
                 }
-                same(a, b.with_parts(a.parts()), "operands")
+                same(left, right.with_parts(left.parts()), "operands")
             }
         }
     }

@@ -56,7 +56,7 @@ impl ConstValue {
         Self::new(value as u64, ConstKind::Signed)
     }
 
-    /// Its kind.
+    /// The kind of the value.
     #[must_use]
     pub const fn kind(self) -> ConstKind {
         self.kind
@@ -124,7 +124,7 @@ impl From<NumberValue> for ConstValue {
     }
 }
 
-/// Why an expression has no value.
+/// The reason for which an expression has no value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ConstError {
@@ -147,9 +147,9 @@ pub enum ConstError {
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Expression {
-    /// One past its last token; where reading stopped, if it is malformed.
+    /// One past its last token, or the position where reading stopped, if it is malformed.
     pub end: usize,
-    /// Its value, or what is wrong and where.
+    /// Its value, or the error and its place.
     pub value: Result<ConstValue, (ConstError, Span)>,
     /// Whether there is whitespace or a comment between its tokens.
     pub spaced: bool,
@@ -188,7 +188,7 @@ enum Op {
 }
 
 impl Op {
-    /// Higher binds tighter; brackets bind nothing.
+    /// The precedence. An operator with a higher level binds more tightly; brackets have level 0.
     fn level(self) -> u8 {
         match self {
             Op::Paren | Op::Question => 0,
@@ -288,8 +288,8 @@ fn lone_literal(src: &[u8], pos: usize) -> Option<Expression> {
         return None;
     }
     let (end, _) = scan_number(src, start);
-    let mut seen = Trivia::default();
-    let next = scan::skip_trivia(src, end, &mut seen);
+    let mut trivia = Trivia::default();
+    let next = scan::skip_trivia(src, end, &mut trivia);
     if peek(src, next) == b'?' || Op::binary(src, next).is_some() {
         return None;
     }
@@ -307,6 +307,7 @@ fn lone_literal(src: &[u8], pos: usize) -> Option<Expression> {
     })
 }
 
+/// An error and its place.
 type Failure = (ConstError, Span);
 
 struct Reader<'s> {
@@ -318,9 +319,9 @@ struct Reader<'s> {
     spaced: bool,
     ops: Vec<(Op, u32)>,
     values: Vec<ConstValue>,
-    /// Open parentheses and unanswered `?`.
+    /// The number of open parentheses and of `?` whose `:` was not read yet.
     depth: usize,
-    /// The first error of meaning; reading goes on to the end of the expression.
+    /// The first error other than one of syntax: after it, the rest of the expression is still read.
     error: Option<Failure>,
 }
 
@@ -328,23 +329,22 @@ impl Reader<'_> {
     fn run(&mut self, nesting: usize) -> Result<ConstValue, Failure> {
         loop {
             self.operand(nesting)?;
-            if !self.after_operand(nesting)? {
+            if !self.operator_or_end(nesting)? {
                 break;
             }
         }
-        while let Some((op, at)) = self.ops.pop() {
+        while let Some((op, start)) = self.ops.pop() {
             if matches!(op, Op::Paren | Op::Question) {
-                return Err((ConstError::Unclosed, Span::new(at, at + 1)));
+                return Err((ConstError::Unclosed, Span::new(start, start + 1)));
             }
-            self.apply(op, at);
+            self.apply(op, start);
         }
         Ok(self.values.pop().unwrap_or(ConstValue::INVALID))
     }
 
     fn skip_whitespace(&mut self) {
-        let mut seen = Trivia::default();
-        let next = scan::skip_trivia(self.src, self.pos, &mut seen);
-        self.pos = next;
+        let mut trivia = Trivia::default();
+        self.pos = scan::skip_trivia(self.src, self.pos, &mut trivia);
     }
 
     fn take(&mut self, len: usize) {
@@ -401,10 +401,10 @@ impl Reader<'_> {
 
     /// The length of `(.s64)` or `(.u64)` at the current parenthesis, including whitespace in it.
     fn cast(&self) -> Option<(Op, usize)> {
-        let mut seen = Trivia::default();
-        let word = scan::skip_trivia(self.src, self.pos + 1, &mut seen);
+        let mut trivia = Trivia::default();
+        let word = scan::skip_trivia(self.src, self.pos + 1, &mut trivia);
         let word_end = scan::dot_word_end(self.src, word);
-        let close = scan::skip_trivia(self.src, word_end, &mut seen);
+        let close = scan::skip_trivia(self.src, word_end, &mut trivia);
         let op = match self.src.get(word..word_end)? {
             b".s64" => Op::CastSigned,
             b".u64" => Op::CastUnsigned,
@@ -431,8 +431,8 @@ impl Reader<'_> {
 
     /// `0f…` takes no operator: it is the whole expression, or alone in its parentheses.
     fn single(&self, bits: u32) -> Result<ConstValue, ConstError> {
-        let mut seen = Trivia::default();
-        let next = scan::skip_trivia(self.src, self.pos, &mut seen);
+        let mut trivia = Trivia::default();
+        let next = scan::skip_trivia(self.src, self.pos, &mut trivia);
         match self.ops.last() {
             None if peek(self.src, next) != b'?' && Op::binary(self.src, next).is_none() => {
                 Ok(NumberValue::Single(bits).into())
@@ -444,18 +444,18 @@ impl Reader<'_> {
         }
     }
 
-    /// After an operand: closes parentheses and takes a binary operator. False at the end.
-    fn after_operand(&mut self, nesting: usize) -> Result<bool, Failure> {
+    /// Closes parentheses after an operand and takes a binary operator. Returns false at the end of the expression.
+    fn operator_or_end(&mut self, nesting: usize) -> Result<bool, Failure> {
         loop {
-            let here = self.pos;
+            let start = self.pos;
             self.skip_whitespace();
             let (src, pos) = (self.src, self.pos);
             if self.depth > 0 && peek(src, pos) == b')' {
                 self.reduce(0);
                 match self.ops.pop() {
                     Some((Op::Paren, _)) => self.depth -= 1,
-                    Some((_, at)) => {
-                        return Err((ConstError::Unclosed, Span::new(at, at + 1)));
+                    Some((_, opening)) => {
+                        return Err((ConstError::Unclosed, Span::new(opening, opening + 1)));
                     }
                     None => return Ok(false),
                 }
@@ -482,19 +482,19 @@ impl Reader<'_> {
                 self.push(op, len, nesting)?;
                 return Ok(true);
             }
-            self.pos = here;
+            self.pos = start;
             return Ok(false);
         }
     }
 
     /// Applies the pending operators that bind at least as tightly as `level`, down to a bracket.
     fn reduce(&mut self, level: u8) {
-        while let Some(&(op, at)) = self.ops.last() {
+        while let Some(&(op, start)) = self.ops.last() {
             if op.level() == 0 || op.level() < level {
                 break;
             }
             self.ops.pop();
-            self.apply(op, at);
+            self.apply(op, start);
         }
     }
 
@@ -502,7 +502,7 @@ impl Reader<'_> {
         self.error.get_or_insert((error, span));
     }
 
-    fn apply(&mut self, op: Op, at: u32) {
+    fn apply(&mut self, op: Op, start: u32) {
         let right = operand(self.values.pop().unwrap_or(ConstValue::INVALID));
         let result = match op {
             Op::Plus | Op::Minus | Op::Not | Op::Complement | Op::CastSigned | Op::CastUnsigned => {
@@ -520,108 +520,129 @@ impl Reader<'_> {
         };
         self.values.push(result.unwrap_or(ConstValue::INVALID));
         if let Err(e) = result {
-            self.fail(e, Span::new(at, self.end.max(at as usize + 1) as u32));
+            self.fail(e, Span::new(start, self.end.max(start as usize + 1) as u32));
         }
     }
 }
 
 /// The operand of an operator: the bits of a single count as those of a double, as they do
 /// for ptxas.
-fn operand(v: ConstValue) -> ConstValue {
-    match v.kind {
-        ConstKind::Single => ConstValue::new(v.bits(), ConstKind::Double),
-        _ => v,
+fn operand(value: ConstValue) -> ConstValue {
+    match value.kind {
+        ConstKind::Single => ConstValue::new(value.bits(), ConstKind::Double),
+        _ => value,
     }
 }
 
-fn unary(op: Op, v: ConstValue) -> Result<ConstValue, ConstError> {
-    if let (ConstKind::Double, Op::Plus | Op::Minus) = (v.kind, op) {
-        let x = f64::from_bits(v.bits());
-        return Ok(ConstValue::double(if op == Op::Minus { -x } else { x }));
+fn unary(op: Op, operand: ConstValue) -> Result<ConstValue, ConstError> {
+    if let (ConstKind::Double, Op::Plus | Op::Minus) = (operand.kind, op) {
+        let number = f64::from_bits(operand.bits());
+        return Ok(ConstValue::double(if op == Op::Minus {
+            -number
+        } else {
+            number
+        }));
     }
-    if !v.is_int() {
+    if !operand.is_int() {
         return Err(ConstError::Types);
     }
     Ok(match op {
-        Op::Minus => ConstValue::new(v.bits().wrapping_neg(), v.kind),
-        Op::Not => ConstValue::boolean(v.bits() == 0),
-        Op::Complement => ConstValue::new(!v.bits(), ConstKind::Unsigned),
-        Op::CastSigned => ConstValue::new(v.bits(), ConstKind::Signed),
-        Op::CastUnsigned => ConstValue::new(v.bits(), ConstKind::Unsigned),
-        _ => v,
+        Op::Minus => ConstValue::new(operand.bits().wrapping_neg(), operand.kind),
+        Op::Not => ConstValue::boolean(operand.bits() == 0),
+        Op::Complement => ConstValue::new(!operand.bits(), ConstKind::Unsigned),
+        Op::CastSigned => ConstValue::new(operand.bits(), ConstKind::Signed),
+        Op::CastUnsigned => ConstValue::new(operand.bits(), ConstKind::Unsigned),
+        _ => operand,
     })
 }
 
-fn choose(c: ConstValue, a: ConstValue, b: ConstValue) -> Result<ConstValue, ConstError> {
-    if !(c.is_int() && a.is_int() && b.is_int()) {
+fn choose(
+    condition: ConstValue,
+    then: ConstValue,
+    otherwise: ConstValue,
+) -> Result<ConstValue, ConstError> {
+    if !(condition.is_int() && then.is_int() && otherwise.is_int()) {
         return Err(ConstError::Types);
     }
-    Ok(if c.bits() != 0 { a } else { b })
+    Ok(if condition.bits() != 0 {
+        then
+    } else {
+        otherwise
+    })
 }
 
-/// The usual conversion: unsigned as soon as one side is.
-fn usual(a: ConstValue, b: ConstValue) -> ConstKind {
-    if a.kind == ConstKind::Unsigned || b.kind == ConstKind::Unsigned {
+/// The type of the result of an operator on integers: unsigned if one of the operands is.
+fn common_kind(left: ConstValue, right: ConstValue) -> ConstKind {
+    if left.kind == ConstKind::Unsigned || right.kind == ConstKind::Unsigned {
         ConstKind::Unsigned
     } else {
         ConstKind::Signed
     }
 }
 
-fn binary(op: Op, a: ConstValue, b: ConstValue) -> Result<ConstValue, ConstError> {
-    if a.kind == ConstKind::Double && b.kind == ConstKind::Double {
-        return float(op, f64::from_bits(a.bits()), f64::from_bits(b.bits()));
+fn binary(op: Op, left: ConstValue, right: ConstValue) -> Result<ConstValue, ConstError> {
+    if left.kind == ConstKind::Double && right.kind == ConstKind::Double {
+        return float(
+            op,
+            f64::from_bits(left.bits()),
+            f64::from_bits(right.bits()),
+        );
     }
-    if !(a.is_int() && b.is_int()) {
+    if !(left.is_int() && right.is_int()) {
         return Err(ConstError::Types);
     }
-    let kind = usual(a, b);
+    let kind = common_kind(left, right);
     let unsigned = kind == ConstKind::Unsigned;
-    let (x, y) = (a.bits(), b.bits());
-    let (sx, sy) = (x as i64, y as i64);
-    let order = if unsigned { x.cmp(&y) } else { sx.cmp(&sy) };
+    let (left_bits, right_bits) = (left.bits(), right.bits());
+    let (left_signed, right_signed) = (left_bits as i64, right_bits as i64);
+    let order = if unsigned {
+        left_bits.cmp(&right_bits)
+    } else {
+        left_signed.cmp(&right_signed)
+    };
     Ok(match op {
-        Op::Multiply => ConstValue::new(x.wrapping_mul(y), kind),
-        Op::Divide | Op::Remainder if y == 0 => return Err(ConstError::DivisionByZero),
-        Op::Divide if unsigned => ConstValue::new(x / y, kind),
-        Op::Divide => ConstValue::new(sx.wrapping_div(sy) as u64, kind),
-        Op::Remainder => ConstValue::new(x % y, ConstKind::Unsigned),
-        Op::Add => ConstValue::new(x.wrapping_add(y), kind),
-        Op::Subtract => ConstValue::new(x.wrapping_sub(y), kind),
+        Op::Multiply => ConstValue::new(left_bits.wrapping_mul(right_bits), kind),
+        Op::Divide | Op::Remainder if right_bits == 0 => return Err(ConstError::DivisionByZero),
+        Op::Divide if unsigned => ConstValue::new(left_bits / right_bits, kind),
+        Op::Divide => ConstValue::new(left_signed.wrapping_div(right_signed) as u64, kind),
+        Op::Remainder => ConstValue::new(left_bits % right_bits, ConstKind::Unsigned),
+        Op::Add => ConstValue::new(left_bits.wrapping_add(right_bits), kind),
+        Op::Subtract => ConstValue::new(left_bits.wrapping_sub(right_bits), kind),
         // The count is taken modulo 64.
-        Op::ShiftLeft => ConstValue::new(x.wrapping_shl(y as u32), a.kind),
-        Op::ShiftRight if a.kind == ConstKind::Signed => {
-            ConstValue::new(sx.wrapping_shr(y as u32) as u64, a.kind)
-        }
-        Op::ShiftRight => ConstValue::new(x.wrapping_shr(y as u32), a.kind),
+        Op::ShiftLeft => ConstValue::new(left_bits.wrapping_shl(right_bits as u32), left.kind),
+        Op::ShiftRight if left.kind == ConstKind::Signed => ConstValue::new(
+            left_signed.wrapping_shr(right_bits as u32) as u64,
+            left.kind,
+        ),
+        Op::ShiftRight => ConstValue::new(left_bits.wrapping_shr(right_bits as u32), left.kind),
         Op::Less => ConstValue::boolean(order.is_lt()),
         Op::LessEqual => ConstValue::boolean(order.is_le()),
         Op::Greater => ConstValue::boolean(order.is_gt()),
         Op::GreaterEqual => ConstValue::boolean(order.is_ge()),
-        Op::Equal => ConstValue::boolean(x == y),
-        Op::NotEqual => ConstValue::boolean(x != y),
-        Op::BitAnd => ConstValue::new(x & y, kind),
-        Op::BitXor => ConstValue::new(x ^ y, kind),
-        Op::BitOr => ConstValue::new(x | y, kind),
-        Op::And => ConstValue::boolean(x != 0 && y != 0),
-        Op::Or => ConstValue::boolean(x != 0 || y != 0),
+        Op::Equal => ConstValue::boolean(left_bits == right_bits),
+        Op::NotEqual => ConstValue::boolean(left_bits != right_bits),
+        Op::BitAnd => ConstValue::new(left_bits & right_bits, kind),
+        Op::BitXor => ConstValue::new(left_bits ^ right_bits, kind),
+        Op::BitOr => ConstValue::new(left_bits | right_bits, kind),
+        Op::And => ConstValue::boolean(left_bits != 0 && right_bits != 0),
+        Op::Or => ConstValue::boolean(left_bits != 0 || right_bits != 0),
         _ => return Err(ConstError::Types),
     })
 }
 
-fn float(op: Op, x: f64, y: f64) -> Result<ConstValue, ConstError> {
+fn float(op: Op, left: f64, right: f64) -> Result<ConstValue, ConstError> {
     Ok(match op {
-        Op::Multiply => ConstValue::double(x * y),
-        Op::Divide if y == 0.0 => return Err(ConstError::DivisionByZero),
-        Op::Divide => ConstValue::double(x / y),
-        Op::Add => ConstValue::double(x + y),
-        Op::Subtract => ConstValue::double(x - y),
-        Op::Less => ConstValue::boolean(x < y),
-        Op::LessEqual => ConstValue::boolean(x <= y),
-        Op::Greater => ConstValue::boolean(x > y),
-        Op::GreaterEqual => ConstValue::boolean(x >= y),
-        Op::Equal => ConstValue::boolean(x == y),
-        Op::NotEqual => ConstValue::boolean(x != y),
+        Op::Multiply => ConstValue::double(left * right),
+        Op::Divide if right == 0.0 => return Err(ConstError::DivisionByZero),
+        Op::Divide => ConstValue::double(left / right),
+        Op::Add => ConstValue::double(left + right),
+        Op::Subtract => ConstValue::double(left - right),
+        Op::Less => ConstValue::boolean(left < right),
+        Op::LessEqual => ConstValue::boolean(left <= right),
+        Op::Greater => ConstValue::boolean(left > right),
+        Op::GreaterEqual => ConstValue::boolean(left >= right),
+        Op::Equal => ConstValue::boolean(left == right),
+        Op::NotEqual => ConstValue::boolean(left != right),
         _ => return Err(ConstError::Types),
     })
 }

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-/// Values in a row: a vector, or a stretch of one that other tables have stretches of as well. The
-/// first change of a shared one copies its stretch, so that no other table sees it.
+/// A vector, or a part of a vector of which other tables have other parts. The first change of a table with a shared vector copies
+/// its part, so that no other table changes.
 pub struct CowVec<V>(Rows<V>);
 
 enum Rows<V> {
@@ -19,7 +19,7 @@ enum Rows<V> {
     },
 }
 
-/// A longer table gets a separate allocation.
+/// A table with more values gets a separate allocation.
 const LONG: usize = 1 << 12;
 
 impl<V> CowVec<V> {
@@ -67,7 +67,7 @@ impl<V> CowVec<V> {
 }
 
 impl<V: Clone> CowVec<V> {
-    /// Adds a value and gives its index.
+    /// Adds a value and returns its index.
     ///
     /// Large tables grow by a quarter, so that a huge function does not cost twice its size.
     #[inline]
@@ -105,7 +105,7 @@ impl<V: Clone> CowVec<V> {
         }
     }
 
-    /// Adds values and gives the index of the first.
+    /// Adds values and returns the index of the first.
     #[inline]
     pub(crate) fn append(&mut self, values: &[V]) -> usize {
         match &mut self.0 {
@@ -186,10 +186,10 @@ impl<V: Clone> CowVec<V> {
         let len = self.len();
         match &mut self.0 {
             Rows::Own { rows, first } if len > LONG => {
-                // It leaves with the few rows before it: they are cheaper to copy.
-                let mut before = Vec::with_capacity(*first as usize + LONG);
-                before.extend_from_slice(&rows[..*first as usize]);
-                let mut rows = core::mem::replace(rows, before);
+                // The new table takes the allocation with the few rows of earlier tables, which are cheaper to copy.
+                let mut earlier_rows = Vec::with_capacity(*first as usize + LONG);
+                earlier_rows.extend_from_slice(&rows[..*first as usize]);
+                let mut rows = core::mem::replace(rows, earlier_rows);
                 rows.shrink_to_fit();
                 Self(Rows::Own {
                     rows,
@@ -209,9 +209,9 @@ impl<V: Clone> CowVec<V> {
         match &mut self.0 {
             Rows::Own { rows, first } if *first > 0 => {
                 *first = 0;
-                let all = Arc::from(rows.as_slice());
+                let shared_rows = Arc::from(rows.as_slice());
                 rows.clear();
-                Self::shared(all)
+                Self::shared(shared_rows)
             }
             _ => Self::new(),
         }
@@ -233,11 +233,12 @@ impl<V: Clone> CowVec<V> {
         })
     }
 
-    fn share(&mut self, all: &Self) {
-        if let (Rows::Shared { rows, .. }, Rows::Shared { rows: all, .. }) = (&mut self.0, &all.0)
+    fn share(&mut self, storage: &Self) {
+        if let Rows::Shared { rows, .. } = &mut self.0
+            && let Rows::Shared { rows: all_rows, .. } = &storage.0
             && rows.is_empty()
         {
-            *rows = all.clone();
+            *rows = all_rows.clone();
         }
     }
 }
@@ -251,17 +252,18 @@ pub(crate) fn push<V>(rows: &mut Vec<V>, value: V) {
     rows.push(value);
 }
 
-/// Shorter tables, in bytes, double in size.
+/// Tables with fewer bytes double in size.
 const DOUBLING: usize = 1 << 17;
 
-/// Up to a certain size, tables take powers of two: a table that grows takes the memory that another one left.
+/// Small tables take powers of two bytes, so that a table that grows can take the memory that another one has freed.
 #[cold]
 fn grow<V>(rows: &mut Vec<V>) {
     let size = size_of::<V>().max(1);
     let (len, bytes) = (rows.len(), rows.len() * size);
-    let capacity = match bytes < DOUBLING {
-        true => (2 * bytes).next_power_of_two().max(256) / size,
-        false => len + len / 4,
+    let capacity = if bytes < DOUBLING {
+        (2 * bytes).next_power_of_two().max(256) / size
+    } else {
+        len + len / 4
     };
     rows.reserve_exact(capacity.saturating_sub(len).max(1));
 }
@@ -380,13 +382,13 @@ mod tests {
                 .push((table, core::mem::take(&mut self.current)));
         }
 
-        /// Gives all tables since the last time their values.
+        /// Attaches the values of all tables that were cut off since the last call.
         fn share(&mut self, step: ShareOp) {
             self.clear();
-            let mut all = CowVec::new();
-            all.step(&mut self.storage, step);
+            let mut shared = CowVec::new();
+            shared.step(&mut self.storage, step);
             for (table, _) in self.tables.iter_mut().skip(self.attached) {
-                table.step(&mut all, ShareOp::Share);
+                table.step(&mut shared, ShareOp::Share);
             }
             self.attached = self.tables.len();
         }

@@ -59,53 +59,51 @@ impl DeclarationSpans {
         let tokens: Vec<Token> = Lexer::fragment(text)
             .filter(|t| !t.kind.is_trivia())
             .collect();
-        let source_span = |t: &Token| t.span.shifted(base);
-        let word = |t: &Token| t.span.of(text);
-        let first = tokens.iter().position(|t| t.kind == TokenKind::Ident)?;
-        let (head, names) = tokens.split_at_checked(first)?;
-        let is_linkage = |t: &&Token| {
-            let directive = Directive::from_text(word(t));
-            directive.and_then(Linkage::from_directive).is_some()
-        };
-        let linkage = head.iter().find(is_linkage).map(source_span);
-        let mut types = head
+        let directive = |t: &Token| Directive::from_text(t.span.of(text));
+        let first_name = tokens.iter().position(|t| t.kind == TokenKind::Ident)?;
+        let (specifiers, declarator_tokens) = tokens.split_at_checked(first_name)?;
+        let linkage = specifiers
+            .iter()
+            .find(|t| directive(t).and_then(Linkage::from_directive).is_some())
+            .map(|t| t.span.shifted(base));
+        let align = specifiers
+            .iter()
+            .skip_while(|t| directive(t) != Some(Directive::Align))
+            .nth(1)
+            .filter(|t| t.kind == TokenKind::Integer)
+            .map(|t| t.span.shifted(base));
+        let mut types = specifiers
             .iter()
             .rev()
             .take_while(|t| t.kind == TokenKind::DotWord);
-        let last = types.next()?;
+        let element_type = types.next()?.span.shifted(base);
         let vector = types
             .next()
-            .filter(|t| word(t).starts_with(b".v") && Directive::from_text(word(t)).is_none());
-        let is_align = |t: &Token| word(t) == Directive::Align.text().as_bytes();
-        let align = head.iter().position(is_align).and_then(|i| head.get(i + 1));
+            .filter(|t| t.span.of(text).starts_with(b".v") && directive(t).is_none());
         Some(Self {
             linkage,
-            prefix: Span::new(linkage.map_or(base, |l| l.end), source_span(last).end),
-            align: align
-                .filter(|t| t.kind == TokenKind::Integer)
-                .map(source_span),
-            ty: vector.map_or(source_span(last), |v| {
-                source_span(v).join(source_span(last))
-            }),
-            declarators: declarators(text, names, base),
+            prefix: Span::new(linkage.map_or(base, |l| l.end), element_type.end),
+            align,
+            ty: vector.map_or(element_type, |t| t.span.shifted(base).join(element_type)),
+            declarators: declarators(text, declarator_tokens, base),
         })
     }
 }
 
 /// The declarators among the tokens after a type.
 fn declarators(text: &[u8], tokens: &[Token], base: u32) -> Vec<DeclaratorSpans> {
-    let mut all = Vec::new();
+    let mut declarators = Vec::new();
     let mut current: Option<DeclaratorSpans> = None;
     let (mut depth, mut in_init) = (0usize, false);
     for token in tokens {
-        let at = token.span.shifted(base);
+        let span = token.span.shifted(base);
         match token.span.of(text) {
             b"=" if depth == 0 && !in_init => {
                 in_init = true;
                 continue;
             }
             b"," | b";" if depth == 0 => {
-                all.extend(current.take());
+                declarators.extend(current.take());
                 in_init = false;
                 continue;
             }
@@ -116,14 +114,14 @@ fn declarators(text: &[u8], tokens: &[Token], base: u32) -> Vec<DeclaratorSpans>
         match &mut current {
             None => {
                 current = Some(DeclaratorSpans {
-                    name: at,
+                    name: span,
                     init: None,
                 })
             }
-            Some(d) if in_init => d.init = Some(d.init.map_or(at, |init| init.join(at))),
-            Some(d) => d.name = d.name.join(at),
+            Some(d) if in_init => d.init = Some(d.init.map_or(span, |init| init.join(span))),
+            Some(d) => d.name = d.name.join(span),
         }
     }
-    all.extend(current);
-    all
+    declarators.extend(current);
+    declarators
 }

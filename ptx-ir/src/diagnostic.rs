@@ -35,7 +35,7 @@ pub enum Applicability {
     /// The text after the fix is the only one that can be meant. The fix replaces no operand by another register or value,
     /// adds and removes none, and keeps types, shapes, scopes, memory ordering, labels and definitions.
     MachineApplicable,
-    /// A suggestion: the fix may be meant, but so may something else. The help says what it assumes.
+    /// A suggestion: the fix may be meant, but so may something else. The help states what it assumes.
     #[default]
     MaybeIncorrect,
     /// The fix writes something instead of a value that only the author knows, such as a missing operand.
@@ -93,7 +93,7 @@ macro_rules! codes {
             /// Every code, in order.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
 
-            /// Its name in one word, as in `UnknownOpcode`.
+            /// The name in one word, such as `UnknownOpcode`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
@@ -373,13 +373,13 @@ pub struct Note {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// Its kind.
+    /// The kind of the diagnostic.
     pub code: Code,
-    /// The severity of a diagnostic.
+    /// Whether it is an error or a warning.
     pub severity: Severity,
     /// The text that is wrong, from the start of the source.
     pub span: Span,
-    /// A sentence that says what was expected and what was found.
+    /// A sentence about what was expected and what was found.
     pub message: String,
     /// Other places involved, such as the first declaration.
     pub labels: Vec<Note>,
@@ -390,7 +390,7 @@ pub struct Diagnostic {
     /// message of the diagnostic.
     #[cfg_attr(feature = "serde", serde(default))]
     pub repeat_messages: Box<[String]>,
-    /// A sentence that says what to write instead.
+    /// A sentence about what to write instead.
     pub help: Option<String>,
     /// Edits that repair it together; [`apply_fix`](crate::apply_fix) makes them.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -440,13 +440,13 @@ impl Diagnostic {
         self
     }
 
-    /// Says that the fix, to which nothing is added later, is the only one that can be meant.
+    /// Marks the complete fix as the only one that can be meant.
     #[must_use]
     pub fn machine_applicable(self) -> Self {
         self.with_applicability(Applicability::MachineApplicable)
     }
 
-    /// Sets how sure the fix is, to which nothing is added later.
+    /// Sets the certainty of the complete fix.
     #[must_use]
     pub fn with_applicability(mut self, applicability: Applicability) -> Self {
         self.applicability = applicability;
@@ -473,9 +473,11 @@ impl Diagnostic {
     /// place are removed, and a fix with such an edit.
     pub fn relocate(&mut self, place: impl Fn(Span) -> Option<Span>) {
         self.span = place(self.span).unwrap_or(self.span);
-        let repeats = self.take_repeats();
-        let placed = repeats.into_iter();
-        self.set_repeats(placed.filter_map(|(span, message)| Some((place(span)?, message))));
+        let repeats = self
+            .take_repeats()
+            .into_iter()
+            .filter_map(|(span, message)| Some((place(span)?, message)));
+        self.set_repeats(repeats);
         self.labels.retain_mut(|label| match place(label.span) {
             Some(span) => {
                 label.span = span;
@@ -495,16 +497,22 @@ impl Diagnostic {
 
     /// The other places with the same cause, each with its message.
     pub fn repeats_with_messages(&self) -> impl Iterator<Item = (Span, &str)> {
-        let own = self.repeat_messages.iter().map(String::as_str);
-        let messages = own.chain(core::iter::repeat(self.message.as_str()));
+        let messages = self
+            .repeat_messages
+            .iter()
+            .map(String::as_str)
+            .chain(core::iter::repeat(self.message.as_str()));
         self.repeats.iter().copied().zip(messages)
     }
 
     /// Removes the repeats, each with its own message, if it has one.
     pub fn take_repeats(&mut self) -> Vec<(Span, Option<String>)> {
         let spans = core::mem::take(&mut self.repeats).into_vec();
-        let own = core::mem::take(&mut self.repeat_messages).into_vec();
-        let messages = own.into_iter().map(Some).chain(core::iter::repeat(None));
+        let messages = core::mem::take(&mut self.repeat_messages)
+            .into_vec()
+            .into_iter()
+            .map(Some)
+            .chain(core::iter::repeat(None));
         spans.into_iter().zip(messages).collect()
     }
 
@@ -512,10 +520,13 @@ impl Diagnostic {
     pub fn set_repeats(&mut self, repeats: impl IntoIterator<Item = (Span, Option<String>)>) {
         let (spans, messages): (Vec<Span>, Vec<Option<String>>) = repeats.into_iter().unzip();
         self.repeats = spans.into();
-        let message = |own: Option<String>| own.unwrap_or_else(|| self.message.clone());
-        self.repeat_messages = match messages.iter().any(Option::is_some) {
-            true => messages.into_iter().map(message).collect(),
-            false => Box::default(),
+        self.repeat_messages = if messages.iter().any(Option::is_some) {
+            messages
+                .into_iter()
+                .map(|message| message.unwrap_or_else(|| self.message.clone()))
+                .collect()
+        } else {
+            Box::default()
         };
     }
 
@@ -530,9 +541,9 @@ impl Diagnostic {
     }
 }
 
-/// Sorts diagnostics by where they begin; those of one place keep their order.
-pub fn sort_by_position(found: &mut [Diagnostic]) {
-    found.sort_by_key(|d| d.span.start);
+/// Sorts diagnostics by the start of their spans. Those with the same start keep their order.
+pub fn sort_by_position(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|d| d.span.start);
 }
 
 /// `error[PTX0201]: undeclared name `%r1``, without the place; the `render` feature shows the source.

@@ -47,7 +47,7 @@ pub enum NewText {
     Predicate,
     /// An operand or a part of one.
     Operand {
-        /// Its index.
+        /// The index of the operand.
         operand: u32,
         /// The index of one of its [parts](crate::OperandPool::walk_operand); 0 is the whole operand.
         part: u32,
@@ -210,7 +210,7 @@ impl<K: EntityId> Edits<K> {
             _ => p.span.len() > new.len(),
         };
         if patches.iter().any(|p| p.span.overlaps(new) && hides(p)) {
-            // What it replaces was replaced before.
+            // The replaced text is part of an earlier patch.
             return;
         }
         let rank = |p: &Patch| (p.span, p.text.is_from_record());

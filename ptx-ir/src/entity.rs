@@ -153,7 +153,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
         self.rows.is_empty()
     }
 
-    /// The id that the next [`push`](Self::push) will give.
+    /// The id that the next [`push`](Self::push) will return.
     #[doc(hidden)]
     #[inline]
     #[must_use]
@@ -194,7 +194,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
 }
 
 impl<K: EntityId, V: Clone> PrimaryMap<K, V> {
-    /// Adds a value and gives its id.
+    /// Adds a value and returns its id.
     #[doc(hidden)]
     #[inline]
     pub fn push(&mut self, value: V) -> K {

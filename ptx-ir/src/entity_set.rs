@@ -52,11 +52,11 @@ impl<K: EntityId> EntitySet<K> {
     /// Removes an id; returns whether it was in the set.
     pub fn remove(&mut self, id: K) -> bool {
         let (word, bit) = place(id.index());
-        let had = self.contains(id);
+        let was_contained = self.contains(id);
         if let Some(word) = self.words.get_mut(word) {
             *word &= !bit;
         }
-        had
+        was_contained
     }
 
     /// Whether an id is in the set.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::{Code, Diagnostic, LineIndex, Patch, Rewritten, Severity, Span, TextPatches};
 
-/// Makes the edits of the [fix](Diagnostic::fix) of a diagnostic, however sure it is; `None` without a fix, or if an edit is
+/// Makes the edits of the [fix](Diagnostic::fix) of a diagnostic, whatever its certainty; `None` without a fix, or if an edit is
 /// outside of the source.
 ///
 /// ```
@@ -21,8 +21,8 @@ pub fn apply_fix(source: &[u8], diagnostic: &Diagnostic) -> Option<Rewritten> {
 }
 
 /// Makes the edits of all fixes that are [machine-applicable](Diagnostic::is_machine_applicable); `None` if no diagnostic has
-/// one. Of two fixes that touch the same bytes, only the one that begins first is made, whole. [`fix_all`] also makes sure
-/// that the new text is better.
+/// one. Of two fixes that change the same bytes, only the one that begins first is made. [`fix_all`] also ensures that the new text
+/// has fewer errors or warnings.
 ///
 /// ```
 /// use ptx_ir::{Code, Diagnostic, Span, apply_fixes};
@@ -34,8 +34,8 @@ pub fn apply_fix(source: &[u8], diagnostic: &Diagnostic) -> Option<Rewritten> {
 /// ```
 #[must_use]
 pub fn apply_fixes(source: &[u8], diagnostics: &[Diagnostic]) -> Option<Rewritten> {
-    let certain = diagnostics.iter().filter(|d| d.is_machine_applicable());
-    apply(source, certain).map(|(new, _)| new)
+    let fixable = diagnostics.iter().filter(|d| d.is_machine_applicable());
+    apply(source, fixable).map(|(new, _)| new)
 }
 
 /// Makes the edits of fixes, and returns the new text with the number of fixes made.
@@ -44,28 +44,28 @@ fn apply<'d>(
     diagnostics: impl Iterator<Item = &'d Diagnostic>,
 ) -> Option<(Rewritten, usize)> {
     let diagnostics: Vec<&Diagnostic> = diagnostics.collect();
+    // The span of each edit with the index of its diagnostic.
     let mut edits: Vec<(Span, usize)> = Vec::new();
-    for (i, diagnostic) in diagnostics.iter().enumerate() {
-        edits.extend(diagnostic.fix.iter().map(|edit| (edit.span, i)));
+    for (index, diagnostic) in diagnostics.iter().enumerate() {
+        edits.extend(diagnostic.fix.iter().map(|edit| (edit.span, index)));
     }
-    edits.sort_unstable_by_key(|(span, i)| (span.start, span.end, *i));
-    let mut refused = vec![false; diagnostics.len()];
-    let mut last: Option<(Span, usize)> = None;
-    for (span, i) in edits {
-        let touches = last.is_some_and(|(last, owner)| owner != i && overlap(last, span));
-        let inside = span.end as usize <= source.len() && span.start <= span.end;
-        if touches || !inside {
-            if let Some(refused) = refused.get_mut(i) {
-                *refused = true;
-            }
-        } else {
-            last = Some((span, i));
+    edits.sort_unstable_by_key(|(span, index)| (span.start, span.end, *index));
+    let mut are_rejected = vec![false; diagnostics.len()];
+    let mut last_edit: Option<(Span, usize)> = None;
+    for (span, index) in edits {
+        let conflicts = last_edit
+            .is_some_and(|(last_span, last_index)| last_index != index && overlap(last_span, span));
+        let is_in_source = span.end as usize <= source.len() && span.start <= span.end;
+        if !conflicts && is_in_source {
+            last_edit = Some((span, index));
+        } else if let Some(is_rejected) = are_rejected.get_mut(index) {
+            *is_rejected = true;
         }
     }
     let mut patches = TextPatches::new();
     let mut fix_count = 0;
-    for (diagnostic, refused) in diagnostics.iter().zip(refused) {
-        if !refused {
+    for (diagnostic, is_rejected) in diagnostics.iter().zip(are_rejected) {
+        if !is_rejected {
             fix_count += usize::from(!diagnostic.fix.is_empty());
             for edit in &diagnostic.fix {
                 patches.replace(edit.span, &edit.text);
@@ -76,8 +76,8 @@ fn apply<'d>(
 }
 
 /// Whether an edit changes bytes that the one before it changes, or both insert at the same place.
-fn overlap(before: Span, span: Span) -> bool {
-    span.start < before.end || span.start == before.start
+fn overlap(previous: Span, span: Span) -> bool {
+    span.start < previous.end || span.start == previous.start
 }
 
 /// A text after its fixes.
@@ -93,24 +93,23 @@ pub struct Fixed {
 }
 
 /// The largest number of checks of a text by [`fix_all`].
-const MOST_CHECKS: usize = 64;
+const MAX_CHECKS: usize = 64;
 
-/// Makes the fixes that are [machine-applicable](Diagnostic::is_machine_applicable), as far as each of them makes the text
-/// better: errors disappear and no other error appears. `found` are the diagnostics of the source, and `check` returns those
-/// of another text. A fix on a line with an error that has no such fix is not made. `None` if no fix is made.
+/// Makes the fixes that are [machine-applicable](Diagnostic::is_machine_applicable), as far as each of them removes errors or
+/// warnings and adds no other error. `diagnostics` are those of the source, and `check` returns those of another text. A fix on a
+/// line with an error that has no such fix is not made. `None` if no fix is made.
 ///
-/// All fixes are tried together. If the text is not better then, each half of them is tried, and so on. `check` is called at
-/// most 64 times; later fixes are not made.
+/// All fixes are tried together. If they do not help together, each half of them is tried, and so on. `check` is called at most 64
+/// times; later fixes are not made.
 ///
 /// ```
 /// use ptx_ir::{Code, Diagnostic, Span, fix_all};
-/// let check = |text: &[u8]| match text.contains(&b';') {
-///     true => vec![],
-///     false => vec![
-///         Diagnostic::error(Code::MissingSemicolon, Span::new(0, 3), "expected `;`")
-///             .with_fix(Span::new(3, 3), ";")
-///             .machine_applicable(),
-///     ],
+/// let check = |text: &[u8]| {
+///     if text.contains(&b';') {
+///         return vec![];
+///     }
+///     let missing = Diagnostic::error(Code::MissingSemicolon, Span::new(0, 3), "expected `;`");
+///     vec![missing.with_fix(Span::new(3, 3), ";").machine_applicable()]
 /// };
 /// let fixed = fix_all(b"ret", check(b"ret"), check).unwrap();
 /// assert_eq!((fixed.text.as_slice(), fixed.count), (b"ret;".as_slice(), 1));
@@ -118,26 +117,29 @@ const MOST_CHECKS: usize = 64;
 #[must_use]
 pub fn fix_all(
     source: &[u8],
-    found: Vec<Diagnostic>,
+    mut diagnostics: Vec<Diagnostic>,
     mut check: impl FnMut(&[u8]) -> Vec<Diagnostic>,
 ) -> Option<Fixed> {
     let mut current: Option<Fixed> = None;
-    let mut diagnostics = found;
     let mut checks = 0;
-    // Sets of fixes to try, as the places of the diagnostics among those that have one, from the end.
-    let mut sets = vec![certain(source, &diagnostics)];
+    // A stack of sets of fixes to try, each with the indices of its diagnostics.
+    let mut sets = vec![unambiguous_fixes(source, &diagnostics)];
     while let Some(set) = sets.pop() {
+        if checks == MAX_CHECKS {
+            break;
+        }
         let text = current.as_ref().map_or(source, |f| &f.text);
-        let of_set = set.iter().filter_map(|i| diagnostics.get(*i));
-        let Some((new, _)) = apply(text, of_set).filter(|_| checks < MOST_CHECKS) else {
+        let fixed_diagnostics = set.iter().filter_map(|index| diagnostics.get(*index));
+        let Some((new, _)) = apply(text, fixed_diagnostics) else {
             continue;
         };
         checks += 1;
         let new_diagnostics = check(&new.text);
         if is_better(&diagnostics, &new_diagnostics) {
-            let count = resolved(&diagnostics, &new_diagnostics) + current.map_or(0, |f| f.count);
+            let count =
+                resolved_count(&diagnostics, &new_diagnostics) + current.map_or(0, |f| f.count);
             diagnostics.clone_from(&new_diagnostics);
-            sets = vec![certain(&new.text, &diagnostics)];
+            sets = vec![unambiguous_fixes(&new.text, &diagnostics)];
             current = Some(Fixed {
                 text: new.text,
                 diagnostics: new_diagnostics,
@@ -152,29 +154,34 @@ pub fn fix_all(
     current
 }
 
-/// The places of the diagnostics with a fix that is the only one that can be meant. On a line with another error, it is not
-/// clear what is meant.
-fn certain(text: &[u8], diagnostics: &[Diagnostic]) -> Vec<usize> {
+/// The indices of the diagnostics with a fix that is the only one that can be meant. On a line with another error, several fixes
+/// can be meant.
+fn unambiguous_fixes(text: &[u8], diagnostics: &[Diagnostic]) -> Vec<usize> {
     if !diagnostics.iter().any(Diagnostic::is_machine_applicable) {
         return Vec::new();
     }
     let lines = LineIndex::new(text);
-    let line = |at| lines.position(at).line;
-    let is_open = |d: &&Diagnostic| d.severity == Severity::Error && !d.is_machine_applicable();
-    let open = diagnostics.iter().filter(is_open);
-    let spans = open.flat_map(|d| d.repeats.iter().copied().chain([d.span]));
-    let wrong: BTreeSet<u32> = spans.map(|span| line(span.start)).collect();
-    let is_clear = |edit: &Patch<String>| {
-        let lines = line(edit.span.start)..=line(edit.span.end);
-        wrong.range(lines).next().is_none()
+    let line = |offset| lines.position(offset).line;
+    let unfixable_lines: BTreeSet<u32> = diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Error && !d.is_machine_applicable())
+        .flat_map(|d| d.repeats.iter().copied().chain([d.span]))
+        .map(|span| line(span.start))
+        .collect();
+    let is_unambiguous = |edit: &Patch<String>| {
+        let edited_lines = line(edit.span.start)..=line(edit.span.end);
+        unfixable_lines.range(edited_lines).next().is_none()
     };
-    let all = diagnostics.iter().enumerate();
-    let certain = all.filter(|(_, d)| d.is_machine_applicable() && d.fix.iter().all(is_clear));
-    certain.map(|(i, _)| i).collect()
+    diagnostics
+        .iter()
+        .enumerate()
+        .filter(|(_, d)| d.is_machine_applicable() && d.fix.iter().all(is_unambiguous))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 /// The number of errors and warnings that a text does not have any more. A text with fewer errors may have other warnings.
-fn resolved(old: &[Diagnostic], new: &[Diagnostic]) -> usize {
+fn resolved_count(old: &[Diagnostic], new: &[Diagnostic]) -> usize {
     let count = |diagnostics: &[Diagnostic], severity| {
         diagnostics
             .iter()
@@ -190,12 +197,8 @@ fn resolved(old: &[Diagnostic], new: &[Diagnostic]) -> usize {
 /// Whether a text has fewer errors and no other error, or as many errors and fewer warnings.
 fn is_better(old: &[Diagnostic], new: &[Diagnostic]) -> bool {
     let [old_errors, new_errors] = [old, new].map(errors);
-    let [old_count, new_count] = [&old_errors, &new_errors].map(|errors| {
-        errors
-            .values()
-            .map(|error| error.diagnostics)
-            .sum::<usize>()
-    });
+    let [old_count, new_count] = [&old_errors, &new_errors]
+        .map(|errors| errors.values().map(|e| e.diagnostics).sum::<usize>());
     let has_fewer = new_count < old_count || new_count == old_count && new.len() < old.len();
     has_fewer
         && new_errors.iter().all(|(error, counts)| {
@@ -232,14 +235,16 @@ mod tests {
     type Edit<'t> = (u32, u32, &'t str);
 
     fn diagnostic(edits: &[Edit<'_>]) -> Diagnostic {
-        let found = Diagnostic::error(Code::UnexpectedToken, Span::new(0, 0), "");
-        let edit = |d: Diagnostic, e: &Edit<'_>| d.with_fix(Span::new(e.0, e.1), e.2);
-        edits.iter().fold(found, edit).machine_applicable()
+        let mut diagnostic = Diagnostic::error(Code::UnexpectedToken, Span::new(0, 0), "");
+        for (start, end, text) in edits {
+            diagnostic = diagnostic.with_fix(Span::new(*start, *end), *text);
+        }
+        diagnostic.machine_applicable()
     }
 
     fn fixed(source: &[u8], fixes: &[&[Edit<'_>]]) -> Option<Vec<u8>> {
-        let found: Vec<_> = fixes.iter().map(|fix| diagnostic(fix)).collect();
-        apply_fixes(source, &found).map(|new| new.text)
+        let diagnostics: Vec<_> = fixes.iter().map(|fix| diagnostic(fix)).collect();
+        apply_fixes(source, &diagnostics).map(|new| new.text)
     }
 
     #[test]
@@ -274,13 +279,15 @@ mod tests {
 
     /// An error at each letter, whose fix writes another letter.
     fn letters(text: &[u8], fix: fn(u8) -> Option<&'static str>) -> Vec<Diagnostic> {
-        let of = |(i, b): (usize, &u8)| {
-            let text = fix(*b)?;
-            let mut d = diagnostic(&[(i as u32, i as u32 + 1, text)]);
-            d.message = String::from(*b as char);
-            Some(d)
-        };
-        text.iter().enumerate().filter_map(of).collect()
+        let mut diagnostics = Vec::new();
+        for (start, letter) in (0..).zip(text) {
+            if let Some(replacement) = fix(*letter) {
+                let mut error = diagnostic(&[(start, start + 1, replacement)]);
+                error.message = String::from(*letter as char);
+                diagnostics.push(error);
+            }
+        }
+        diagnostics
     }
 
     #[test]
@@ -302,11 +309,11 @@ mod tests {
     #[test]
     fn a_line_with_an_error_that_is_not_clear_stays() {
         let check = |text: &[u8]| {
-            let mut found = letters(text, |b| (b == b'a').then_some("-"));
+            let mut diagnostics = letters(text, |b| (b == b'a').then_some("-"));
             let unclear = text.iter().position(|b| *b == b'?').unwrap_or(0) as u32;
             let span = Span::new(unclear, unclear + 1);
-            found.push(Diagnostic::error(Code::UndefinedName, span, "?"));
-            found
+            diagnostics.push(Diagnostic::error(Code::UndefinedName, span, "?"));
+            diagnostics
         };
         let text = b"a\na ?\na\n";
         let fixed = fix_all(text, check(text), check).unwrap();
@@ -318,10 +325,10 @@ mod tests {
         let fix = |b| (b == b'b').then_some("c").or((b == b'c').then_some("b"));
         let text = vec![b'b'; 10_000];
         let mut checks = 0;
-        let found = fix_all(&text, letters(&text, fix), |text| {
+        let fixed = fix_all(&text, letters(&text, fix), |text| {
             checks += 1;
             letters(text, fix)
         });
-        assert_eq!((found, checks), (None, MOST_CHECKS));
+        assert_eq!((fixed, checks), (None, MAX_CHECKS));
     }
 }

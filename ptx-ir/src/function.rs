@@ -35,10 +35,10 @@ pub enum FunctionKind {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Function {
-    /// Its name.
+    /// The name.
     pub name: NameId,
-    /// Its symbol, shared by the declarations and the definition of one name; `None` where the
-    /// header could not be read so far.
+    /// The symbol, which the declarations and the definition of one name share; `None` if the text of the header up to the name is
+    /// malformed.
     pub symbol: Option<SymbolId>,
     /// Kernel or function.
     pub kind: FunctionKind,
@@ -48,10 +48,10 @@ pub struct Function {
     pub attributes: TableRange,
     /// Results, parameters and directives.
     pub interface: Interface,
-    /// Its body; `None` for a declaration.
+    /// The body; `None` for a declaration.
     pub body: Option<BodyId>,
-    /// Whether the header was not recognized: it is then the text from the start of the item to
-    /// the body, and what is above may be incomplete.
+    /// Whether the header is malformed: it is then the text from the start of the item to the body, and the other fields may be
+    /// incomplete.
     pub raw_header: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct Prototype {
 pub struct DirectiveStmt {
     /// The directive.
     pub directive: Directive,
-    /// Its arguments, in the pool of the body or module that holds it.
+    /// The arguments, in the pool of the body or module that contains the directive.
     pub args: OperandRange,
 }
 

@@ -2,7 +2,7 @@
 
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
-use crate::lex::{Lexer, Token, TokenKind};
+use crate::lex::{Lexer, TokenKind};
 use crate::{DirectiveStmt, Item, ItemId, Module, Operand, Span};
 
 /// The values of the header of a module.
@@ -27,35 +27,37 @@ impl Module {
         )
     }
 
-    /// The directive of the header that counts, and where its value is written in the [source](Module::source): the number of
-    /// `.version` and `.address_size`, the name of the last architecture of `.target`. There is no place where an edit added the directive.
+    /// The directive that determines a value of the header, and the span of the value in the [source](Module::source): of the number
+    /// of `.version` and `.address_size`, of the name of the last architecture of `.target`. There is no span if an edit added the
+    /// directive.
     ///
     /// ```
     /// use ptx_isa::Directive;
     /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80, sm_90, debug").module;
-    /// let (_, place) = module.header_value(Directive::Target).expect("there is a target");
-    /// assert_eq!(place.expect("it was parsed").of(module.source()), b"sm_90");
+    /// let (_, span) = module.header_value(Directive::Target).expect("there is a target");
+    /// assert_eq!(span.expect("it was parsed").of(module.source()), b"sm_90");
     /// ```
     #[must_use]
     pub fn header_value(&self, directive: Directive) -> Option<(ItemId, Option<Span>)> {
-        let is = |item: Item| self.directive(item) == Some(directive);
-        let mut run = self
+        let is_wanted = |item: Item| self.directive(item) == Some(directive);
+        let mut items = self
             .items()
-            .skip_while(|(_, item)| !is(*item))
-            .take_while(|(_, item)| is(*item));
+            .skip_while(|(_, item)| !is_wanted(*item))
+            .take_while(|(_, item)| is_wanted(*item));
         let (id, _) = match directive {
-            Directive::Target => run.filter(|(_, item)| self.names_target(*item)).last(),
-            _ => run.next(),
+            Directive::Target => items.filter(|(_, item)| self.names_target(*item)).last(),
+            _ => items.next(),
         }?;
         let span = self.span(id);
         let text = span.of(self.source());
-        let is_value = |t: &Token| match t.kind {
-            TokenKind::Decimal | TokenKind::Integer => directive != Directive::Target,
-            TokenKind::Ident => Target::from_text(t.span.of(text)).is_some(),
-            _ => false,
-        };
-        let value = Lexer::fragment(text).filter(is_value).last();
-        Some((id, value.map(|t| t.span.shifted(span.start))))
+        let value = Lexer::fragment(text)
+            .filter(|token| match token.kind {
+                TokenKind::Decimal | TokenKind::Integer => directive != Directive::Target,
+                TokenKind::Ident => Target::from_text(token.span.of(text)).is_some(),
+                _ => false,
+            })
+            .last();
+        Some((id, value.map(|token| token.span.shifted(span.start))))
     }
 
     /// Whether `.target` has an option. Linear in the number of directives.
@@ -68,25 +70,29 @@ impl Module {
     /// ```
     #[must_use]
     pub fn has_target_option(&self, option: TargetOption) -> bool {
-        let directives = self.directives().values();
-        let mut words = directives.flat_map(|d| self.target_words(d));
-        words.any(|word| TargetOption::from_text(word) == Some(option))
+        self.directives()
+            .values()
+            .flat_map(|directive| self.target_words(directive))
+            .any(|word| TargetOption::from_text(word) == Some(option))
     }
 
     fn names_target(&self, item: Item) -> bool {
         let Item::Directive(id) = item else {
             return false;
         };
-        let stmt = self.directives().get(id).into_iter();
-        let mut words = stmt.flat_map(|d| self.target_words(d));
-        words.any(|word| Target::from_text(word).is_some())
+        self.directives().get(id).is_some_and(|directive| {
+            self.target_words(directive)
+                .any(|word| Target::from_text(word).is_some())
+        })
     }
 
     /// The targets and options of a directive, if it is a `.target`.
     fn target_words(&self, stmt: &DirectiveStmt) -> impl Iterator<Item = &[u8]> {
-        let args = (stmt.directive == Directive::Target).then_some(stmt.args);
-        let args = args.into_iter().flat_map(|args| self.pool().slice(args));
-        args.filter_map(|arg| match arg {
+        let args = match stmt.directive {
+            Directive::Target => self.pool().slice(stmt.args),
+            _ => &[],
+        };
+        args.iter().filter_map(|arg| match arg {
             Operand::Name(name) => Some(self.name_bytes(*name)),
             _ => None,
         })

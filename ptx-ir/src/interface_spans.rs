@@ -37,12 +37,15 @@ impl ListSpans {
         let tokens: Vec<Token> = Lexer::fragment(text)
             .filter(|t| !t.kind.is_trivia())
             .collect();
-        let mut list = list_at(text, &tokens, 0)?.0;
-        list.list = list.list.shifted(base);
-        for element in &mut list.elements {
-            *element = element.shifted(base);
+        let (list, _) = list_at(text, &tokens, 0)?;
+        Some(list.shifted(base))
+    }
+
+    fn shifted(&self, base: u32) -> Self {
+        Self {
+            list: self.list.shifted(base),
+            elements: self.elements.iter().map(|s| s.shifted(base)).collect(),
         }
-        Some(list)
     }
 }
 
@@ -52,12 +55,12 @@ fn list_at(text: &[u8], tokens: &[Token], open: usize) -> Option<(ListSpans, usi
     let mut elements = Vec::new();
     let mut current: Option<Span> = None;
     let mut depth = 0usize;
-    for (i, token) in tokens.iter().enumerate().skip(open + 1) {
+    for (index, token) in tokens.iter().enumerate().skip(open + 1) {
         match token.span.of(text) {
             b")" if depth == 0 => {
                 elements.extend(current);
                 let list = first.span.join(token.span);
-                return Some((ListSpans { list, elements }, i + 1));
+                return Some((ListSpans { list, elements }, index + 1));
             }
             b"," if depth == 0 => {
                 elements.extend(current.take());
@@ -82,36 +85,31 @@ impl InterfaceSpans {
             .filter(|t| !t.kind.is_trivia())
             .collect();
         let mut results = None;
-        let mut attribute = false;
-        let mut i = 0;
+        let mut after_attribute = false;
+        let mut index = 0;
         loop {
-            let token = tokens.get(i)?;
-            match token.span.of(text) {
-                b"(" => {
-                    let (list, next) = list_at(text, &tokens, i)?;
-                    if !attribute {
-                        results = Some(list);
-                    }
-                    i = next;
-                    continue;
-                }
-                word => attribute = Directive::from_text(word) == Some(Directive::Attribute),
-            }
-            if token.kind == TokenKind::Ident || token.span.of(text) == b"_" {
+            let token = tokens.get(index)?;
+            let word = token.span.of(text);
+            if token.kind == TokenKind::Ident || word == b"_" {
                 break;
             }
-            i += 1;
+            if word == b"(" {
+                let (list, next) = list_at(text, &tokens, index)?;
+                if !after_attribute {
+                    results = Some(list.shifted(base));
+                }
+                index = next;
+            } else {
+                after_attribute = Directive::from_text(word) == Some(Directive::Attribute);
+                index += 1;
+            }
         }
-        let name = tokens.get(i)?.span;
-        let params = list_at(text, &tokens, i + 1).map(|(list, _)| list);
-        let shift = |list: ListSpans| ListSpans {
-            list: list.list.shifted(base),
-            elements: list.elements.iter().map(|s| s.shifted(base)).collect(),
-        };
+        let name = tokens.get(index)?.span;
+        let params = list_at(text, &tokens, index + 1).map(|(list, _)| list.shifted(base));
         Some(InterfaceSpans {
             name: name.shifted(base),
-            results: results.map(shift),
-            params: params.map(shift),
+            results,
+            params,
         })
     }
 }
@@ -134,8 +132,9 @@ impl Module {
         let mut span = match self.item_of(function) {
             Some(item) => self.span(item),
             None => self.definitions().find_map(|(_, _, body)| {
-                let is_it = |s: Statement| s == Statement::Function(function);
-                let stmt = body.statements().find(|(_, s)| is_it(*s))?.0;
+                let (stmt, _) = body
+                    .statements()
+                    .find(|(_, s)| *s == Statement::Function(function))?;
                 Some(body.source_span(stmt))
             })?,
         };

@@ -24,14 +24,14 @@ pub struct Interner {
 
 #[derive(Copy, Clone, Debug)]
 struct Entry {
-    /// Place in `source`, or `EXTRA` + place in `extra`.
+    /// The offset in `source`, or the offset in `extra` with the bit `EXTRA`.
     start: u32,
     len: u32,
     hash: u32,
 }
 
 impl Entry {
-    /// A table uses the upper and the lower bits of a hash.
+    /// The hash for the table, which uses the upper and the lower bits.
     #[inline]
     const fn spread(hash: u32) -> u64 {
         (hash as u64) << 32 | hash as u64
@@ -56,16 +56,16 @@ impl Interner {
     pub fn truncate(&mut self, len: usize) {
         let Self { table, entries, .. } = self;
         for (index, entry) in entries.iter().enumerate().skip(len) {
-            let is_it = |i: &u32| *i as usize == index;
-            if let Ok(found) = table.find_entry(Entry::spread(entry.hash), is_it) {
-                found.remove();
+            let hash = Entry::spread(entry.hash);
+            if let Ok(position) = table.find_entry(hash, |i| *i as usize == index) {
+                position.remove();
             }
         }
         entries.truncate(len);
     }
 
-    /// The source is about to change: texts that the change touches are copied, others move. The set has no source until
-    /// [`set_source`](Self::set_source).
+    /// Prepares for a change of the source: copies the texts that the change touches and moves later ones. The set has no source
+    /// until [`set_source`](Self::set_source) is called.
     pub(crate) fn source_changes(&mut self, change: TextChange) {
         let source = core::mem::take(&mut self.source);
         let replaced = change.replaced();
@@ -101,7 +101,7 @@ impl Interner {
         self.entries.is_empty()
     }
 
-    /// The text numbered `index`; empty where there is none.
+    /// The text numbered `index`; empty if there is none.
     #[inline]
     #[must_use]
     pub fn get(&self, index: u32) -> &[u8] {
@@ -111,7 +111,7 @@ impl Interner {
         }
     }
 
-    /// The span in the source of the text numbered `index`; `None` if it is not in the source.
+    /// The offset in the source of the text numbered `index`; `None` if it is not in the source.
     #[must_use]
     pub fn start(&self, index: u32) -> Option<u32> {
         let start = self.entries.get(index as usize)?.start;
@@ -133,17 +133,16 @@ impl Interner {
     /// The number of `text`, if it is in the set.
     #[must_use]
     pub fn find(&self, text: &[u8]) -> Option<u32> {
-        self.probe(self.hash(text), |e| self.text(e) == text)
+        self.find_hashed(self.hash(text), text)
     }
 
-    /// The number of `text`, which is in the source at `start`; adds it if it is new.
-    /// The flag tells whether it was.
+    /// Returns the number of `text`, which is in the source at `start`, and whether it is new. A new text is added.
     #[inline]
     pub fn intern_at(&mut self, text: &[u8], start: u32) -> (u32, bool) {
         self.insert(text, Some(start))
     }
 
-    /// The number of `text`; copies it if it is new.
+    /// Returns the number of `text`, and whether it is new. A new text is copied.
     pub fn intern(&mut self, text: &[u8]) -> (u32, bool) {
         self.insert(text, None)
     }
@@ -151,7 +150,7 @@ impl Interner {
     #[inline]
     fn insert(&mut self, text: &[u8], start: Option<u32>) -> (u32, bool) {
         let hash = self.hash(text);
-        match self.probe(hash, |e| self.text(e) == text) {
+        match self.find_hashed(hash, text) {
             Some(index) => (index, false),
             None => (self.add(text, start, hash), true),
         }
@@ -159,16 +158,17 @@ impl Interner {
 
     fn add(&mut self, text: &[u8], start: Option<u32>, hash: u32) -> u32 {
         let start = start.unwrap_or_else(|| {
-            let at = self.extra.len() as u32;
+            let extra_start = self.extra.len() as u32;
             self.extra.extend_from_slice(text);
-            at | EXTRA
+            extra_start | EXTRA
         });
         let index = self.entries.len() as u32;
         let len = text.len() as u32;
         crate::cow_vec::push(&mut self.entries, Entry { start, len, hash });
         let Self { table, entries, .. } = self;
-        let of = |i: &u32| Entry::spread(entries.get(*i as usize).map_or(0, |e| e.hash));
-        table.insert_unique(Entry::spread(hash), index, of);
+        table.insert_unique(Entry::spread(hash), index, |i| {
+            Entry::spread(entries.get(*i as usize).map_or(0, |e| e.hash))
+        });
         index
     }
 
@@ -177,14 +177,14 @@ impl Interner {
         self.hasher.hash_one(text) as u32
     }
 
-    /// The number of the text with a hash that `is_it` accepts.
     #[inline]
-    fn probe(&self, hash: u32, is_it: impl Fn(&Entry) -> bool) -> Option<u32> {
-        let is_it = |i: &u32| {
-            let entry = self.entries.get(*i as usize);
-            entry.is_some_and(|e| e.hash == hash && is_it(e))
-        };
-        self.table.find(Entry::spread(hash), is_it).copied()
+    fn find_hashed(&self, hash: u32, text: &[u8]) -> Option<u32> {
+        let index = self.table.find(Entry::spread(hash), |index| {
+            self.entries
+                .get(*index as usize)
+                .is_some_and(|entry| entry.hash == hash && self.text(entry) == text)
+        });
+        index.copied()
     }
 }
 

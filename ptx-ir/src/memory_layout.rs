@@ -31,9 +31,9 @@ impl VarDecl {
     ///     ".version 8.0\n.target sm_90\n.global .align 16 .v2 .f32 a[3][2];\n.extern .shared .b8 s[];\n",
     /// )
     /// .into_result()?;
-    /// let all = module.declarations();
-    /// let layouts: Vec<_> = (all.decls.iter())
-    ///     .flat_map(|(id, decl)| all.declarators(id).iter().map(move |d| (decl, d)))
+    /// let declarations = module.declarations();
+    /// let layouts: Vec<_> = (declarations.decls.iter())
+    ///     .flat_map(|(id, decl)| declarations.declarators(id).iter().map(move |d| (decl, d)))
     ///     .filter_map(|(decl, d)| decl.layout(d, module.pool()))
     ///     .map(|l| (l.size, l.align))
     ///     .collect();
@@ -52,8 +52,8 @@ impl VarDecl {
         let elements = match elements(declarator.dims, pool)? {
             Elements::Known(n) => Some(n),
             Elements::TimesFirst(_) if self.linkage == Some(Linkage::Extern) => None,
-            Elements::TimesFirst(rest) => match declarator.init {
-                Operand::Vector(list) => (pool.list(list).len() as u64).checked_mul(rest),
+            Elements::TimesFirst(factor) => match declarator.init {
+                Operand::Vector(list) => (pool.list(list).len() as u64).checked_mul(factor),
                 _ => None,
             },
         };
@@ -92,32 +92,33 @@ impl MemoryLayout {
             Some(n) => Some(element.checked_mul(n)?),
             None => None,
         };
-        let align = pool.integer(align).and_then(|a| u64::try_from(a).ok());
-        Some(Self {
-            size,
-            align: align.filter(|&a| a > 0).unwrap_or(element.max(1)),
-        })
+        let align = pool
+            .integer(align)
+            .and_then(|align| u64::try_from(align).ok())
+            .filter(|&align| align > 0)
+            .unwrap_or(element.max(1));
+        Some(Self { size, align })
     }
 }
 
 /// The number of elements of an array; 1 for a scalar.
 enum Elements {
     Known(u64),
-    /// The first dimension is left out: as many times this.
+    /// The first dimension is left out. The number is the product of it and this.
     TimesFirst(u64),
 }
 
 fn elements(dims: OperandRange, pool: &OperandPool) -> Option<Elements> {
-    let (mut product, mut open) = (1u64, false);
+    let (mut product, mut has_open_dim) = (1u64, false);
     for &dim in pool.slice(dims) {
         if dim == Operand::Absent {
-            open = true;
+            has_open_dim = true;
         } else {
             let n = u64::try_from(pool.integer(dim)?).ok()?;
             product = product.checked_mul(n)?;
         }
     }
-    Some(if open {
+    Some(if has_open_dim {
         Elements::TimesFirst(product)
     } else {
         Elements::Known(product)

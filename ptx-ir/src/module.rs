@@ -146,8 +146,8 @@ impl Module {
         !self.source.is_empty()
     }
 
-    /// Returns whether the module was parsed and not edited since, so that its text is its source. Otherwise spans refer to the source before the
-    /// edits, the spans of what was inserted or built are empty, and `ptx_print` gives the text.
+    /// Returns whether the module was parsed and not edited since, so that its text is its source. Otherwise spans refer to the
+    /// source before the edits, the spans of inserted and built statements are empty, and `ptx_print` prints the text.
     #[must_use]
     pub fn has_current_source(&self) -> bool {
         self.has_source() && !self.is_edited()
@@ -227,10 +227,12 @@ impl Module {
     #[must_use]
     pub fn declared_symbols(&self, item: Item) -> Vec<SymbolId> {
         match item {
-            Item::Decl(id) => {
-                let declarators = self.declarations.declarators(id).iter();
-                declarators.filter_map(|d| d.binding.symbol()).collect()
-            }
+            Item::Decl(id) => self
+                .declarations
+                .declarators(id)
+                .iter()
+                .filter_map(|d| d.binding.symbol())
+                .collect(),
             Item::Function(id) => {
                 let symbol = self.functions.get(id).and_then(|f| f.symbol);
                 symbol.into_iter().collect()
@@ -243,14 +245,20 @@ impl Module {
     /// the number of names.
     #[must_use]
     pub fn first_symbols(&self) -> Vec<SymbolId> {
-        // For each name, the first plain symbol and the first member of a range.
-        let mut first = vec![[None; 2]; self.names.len()];
-        let first = self.symbols.iter().map(|(id, symbol)| {
-            let of_name = first.get_mut(symbol.name.index());
-            let first = of_name.map(|f| &mut f[usize::from(symbol.number.is_some())]);
-            first.map_or(id, |first| *first.get_or_insert(id))
-        });
-        first.collect()
+        let mut plain_symbols = vec![None; self.names.len()];
+        let mut range_members = vec![None; self.names.len()];
+        self.symbols
+            .iter()
+            .map(|(id, symbol)| {
+                let first_symbols = match symbol.number {
+                    None => &mut plain_symbols,
+                    Some(_) => &mut range_members,
+                };
+                first_symbols
+                    .get_mut(symbol.name.index())
+                    .map_or(id, |first| *first.get_or_insert(id))
+            })
+            .collect()
     }
 
     /// The item that declares or defines a function at module level. Linear in the items.
@@ -282,15 +290,15 @@ impl Module {
     /// The function of this name that has a body, else its first declaration.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<FuncId> {
-        let of_name = || {
-            self.functions
-                .iter()
-                .filter(|(_, f)| self.name(f.name) == name)
-        };
-        of_name()
-            .find(|(_, f)| f.body.is_some())
-            .or_else(|| of_name().next())
-            .map(|(id, _)| id)
+        let mut functions = self
+            .functions
+            .iter()
+            .filter(|(_, f)| self.name(f.name) == name);
+        let first = functions.next()?;
+        let definition = core::iter::once(first)
+            .chain(functions)
+            .find(|(_, f)| f.body.is_some());
+        Some(definition.unwrap_or(first).0)
     }
 
     /// The first symbol of this name: a function or a variable of the module. Linear in the symbols.

@@ -4,7 +4,7 @@
 //! one name. Both can make the same spelling. The rules here are those of ptxas; the parser, the
 //! editor and the builder all use them.
 
-/// Splits a name into what is before its numeric suffix, and the digits of the suffix.
+/// Splits a name into a prefix and the digits of its numeric suffix.
 ///
 /// ```
 /// use ptx_ir::name::split_numeric_suffix;

@@ -1,9 +1,9 @@
-//! From places of an old text to places of a new one, and back.
+//! The correspondence between the offsets of an old text and of a new one.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// A stretch that both texts have.
+/// A range of bytes that both texts contain.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Piece {
     old: u32,
@@ -11,8 +11,8 @@ struct Piece {
     len: u32,
 }
 
-/// The correspondence between the bytes of an old text and a new one. Made while printing; steps are put together with
-/// [`then`](Self::then). Asking costs the logarithm of the number of pieces.
+/// The correspondence between the bytes of an old text and a new one. It is made while the new text is printed; [`then`](Self::then)
+/// combines those of two steps. A query takes logarithmic time in the number of pieces.
 ///
 /// ```
 /// let mut map = ptx_ir::OffsetMap::new();
@@ -31,7 +31,7 @@ pub struct OffsetMap {
 }
 
 impl OffsetMap {
-    /// A map of nothing.
+    /// A map in which no byte of either text has a counterpart.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -48,8 +48,8 @@ impl OffsetMap {
         map
     }
 
-    /// Adds a stretch of `len` bytes, at `old` in the old text and at `new` in the new one. Stretches come in the order of
-    /// the new text and do not overlap in either; one that overlaps what is there is left out.
+    /// Adds a range of `len` unchanged bytes, at `old` in the old text and at `new` in the new one. Ranges are added in the order of
+    /// the new text. A range that overlaps an earlier one in either text is ignored.
     pub fn push(&mut self, old: u32, new: u32, len: u32) {
         if len == 0 || self.pieces.last().is_some_and(|p| p.new + p.len > new) {
             return;
@@ -67,8 +67,8 @@ impl OffsetMap {
             }
         }
         if !self.by_old.is_empty() {
-            let before = self.by_old.range(..old + len).next_back();
-            if before.is_some_and(|(_, p)| p.old + p.len > old) {
+            let previous = self.by_old.range(..old + len).next_back();
+            if previous.is_some_and(|(_, p)| p.old + p.len > old) {
                 return;
             }
             self.by_old.insert(old, piece);
@@ -80,8 +80,11 @@ impl OffsetMap {
     #[must_use]
     pub fn to_new(&self, old: u32) -> Option<u32> {
         let piece = if self.by_old.is_empty() {
-            let at = self.pieces.partition_point(|p| p.old <= old);
-            self.pieces.get(at.checked_sub(1)?)?
+            let index = self
+                .pieces
+                .partition_point(|p| p.old <= old)
+                .checked_sub(1)?;
+            self.pieces.get(index)?
         } else {
             self.by_old.range(..=old).next_back()?.1
         };
@@ -91,36 +94,36 @@ impl OffsetMap {
     /// The offset in the old text of a byte of the new text; `None` if an edit inserted it.
     #[must_use]
     pub fn to_old(&self, new: u32) -> Option<u32> {
-        let at = self
+        let index = self
             .pieces
             .partition_point(|p| p.new <= new)
             .checked_sub(1)?;
-        let piece = self.pieces.get(at)?;
+        let piece = self.pieces.get(index)?;
         (new - piece.new < piece.len).then(|| piece.old + (new - piece.new))
     }
 
     /// This step and then another one, whose old text is the new text of this.
     #[must_use]
     pub fn then(&self, second: &Self) -> Self {
-        let mut both = Self::new();
+        let mut combined = Self::new();
         for piece in &second.pieces {
-            let (mut at, end) = (piece.old, piece.old + piece.len);
-            let first = self.pieces.partition_point(|p| p.new + p.len <= at);
-            for p in self.pieces.get(first..).unwrap_or_default() {
-                if p.new >= end {
+            let piece_end = piece.old + piece.len;
+            let first = self.pieces.partition_point(|p| p.new + p.len <= piece.old);
+            for earlier in self.pieces.get(first..).unwrap_or_default() {
+                if earlier.new >= piece_end {
                     break;
                 }
-                let start = at.max(p.new);
-                let stop = end.min(p.new + p.len);
-                both.push(
-                    p.old + (start - p.new),
+                // The common part, in the text between the steps.
+                let start = piece.old.max(earlier.new);
+                let end = piece_end.min(earlier.new + earlier.len);
+                combined.push(
+                    earlier.old + (start - earlier.new),
                     piece.new + (start - piece.old),
-                    stop - start,
+                    end - start,
                 );
-                at = stop;
             }
         }
-        both
+        combined
     }
 
     /// The unchanged ranges in the order of the new text: old offset, new offset, length.

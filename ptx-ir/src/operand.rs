@@ -247,7 +247,7 @@ impl OperandPool {
         self.addresses.as_slice()
     }
 
-    /// Adds operands and gives their range.
+    /// Adds operands and returns their range.
     #[doc(hidden)]
     #[inline]
     pub fn extend(&mut self, operands: &[Operand]) -> OperandRange {

@@ -29,13 +29,13 @@ impl Operand {
         match self {
             Self::Address(id) => OperandParts::Address(id),
             Self::Vector(id) | Self::List(id) | Self::Bracket(id) => OperandParts::List(id),
-            Self::Pair(at)
-            | Self::Masked(at)
-            | Self::Difference(at)
-            | Self::Field(at)
-            | Self::Range(at) => OperandParts::Two(at),
-            Self::Not(at) | Self::Neg(at) | Self::Generic(at) | Self::Lane(_, at) => {
-                OperandParts::One(at)
+            Self::Pair(first)
+            | Self::Masked(first)
+            | Self::Difference(first)
+            | Self::Field(first)
+            | Self::Range(first) => OperandParts::Two(first),
+            Self::Not(first) | Self::Neg(first) | Self::Generic(first) | Self::Lane(_, first) => {
+                OperandParts::One(first)
             }
             _ => OperandParts::Leaf,
         }
@@ -50,15 +50,15 @@ impl Operand {
             (Self::Vector(_), OperandParts::List(id)) => Self::Vector(id),
             (Self::List(_), OperandParts::List(id)) => Self::List(id),
             (Self::Bracket(_), OperandParts::List(id)) => Self::Bracket(id),
-            (Self::Pair(_), OperandParts::Two(at)) => Self::Pair(at),
-            (Self::Masked(_), OperandParts::Two(at)) => Self::Masked(at),
-            (Self::Difference(_), OperandParts::Two(at)) => Self::Difference(at),
-            (Self::Field(_), OperandParts::Two(at)) => Self::Field(at),
-            (Self::Range(_), OperandParts::Two(at)) => Self::Range(at),
-            (Self::Not(_), OperandParts::One(at)) => Self::Not(at),
-            (Self::Neg(_), OperandParts::One(at)) => Self::Neg(at),
-            (Self::Generic(_), OperandParts::One(at)) => Self::Generic(at),
-            (Self::Lane(selector, _), OperandParts::One(at)) => Self::Lane(selector, at),
+            (Self::Pair(_), OperandParts::Two(first)) => Self::Pair(first),
+            (Self::Masked(_), OperandParts::Two(first)) => Self::Masked(first),
+            (Self::Difference(_), OperandParts::Two(first)) => Self::Difference(first),
+            (Self::Field(_), OperandParts::Two(first)) => Self::Field(first),
+            (Self::Range(_), OperandParts::Two(first)) => Self::Range(first),
+            (Self::Not(_), OperandParts::One(first)) => Self::Not(first),
+            (Self::Neg(_), OperandParts::One(first)) => Self::Neg(first),
+            (Self::Generic(_), OperandParts::One(first)) => Self::Generic(first),
+            (Self::Lane(selector, _), OperandParts::One(first)) => Self::Lane(selector, first),
             (other, _) => other,
         }
     }
@@ -94,9 +94,9 @@ impl<'p> OperandWalk<'p> {
         }
     }
 
-    fn push(&mut self, at: OperandRef) {
+    fn push(&mut self, position: OperandRef) {
         self.worklist
-            .push((OperandSlot::Pool(at), self.pool.get(at)));
+            .push((OperandSlot::Pool(position), self.pool.get(position)));
     }
 
     fn push_range(&mut self, range: OperandRange) {
@@ -139,11 +139,11 @@ impl<'p> OperandWalk<'p> {
                     self.push_range(range);
                 }
             }
-            OperandParts::Two(at) => {
-                self.push(OperandRef::new(at.as_u32().saturating_add(1)));
-                self.push(at);
+            OperandParts::Two(first) => {
+                self.push(OperandRef::new(first.as_u32().saturating_add(1)));
+                self.push(first);
             }
-            OperandParts::One(at) => self.push(at),
+            OperandParts::One(first) => self.push(first),
         }
         Some((slot, operand))
     }
@@ -163,11 +163,13 @@ impl Declarations {
     #[must_use]
     pub fn walk<'p>(&self, id: DeclId, pool: &'p OperandPool) -> OperandWalk<'p> {
         let mut walk = OperandWalk::new(pool);
-        let declarators = self.decls.get(id).map(|d| d.declarators);
-        let range = declarators.unwrap_or_default();
-        let all = (range.start..).zip(range.of(&self.declarators));
-        walk.worklist
-            .extend(all.map(|(i, d)| (OperandSlot::Initializer(i), d.init)));
+        let range = self.decls.get(id).map(|d| d.declarators);
+        let range = range.unwrap_or_default();
+        walk.worklist.extend(
+            (range.start..)
+                .zip(range.of(&self.declarators))
+                .map(|(index, declarator)| (OperandSlot::Initializer(index), declarator.init)),
+        );
         walk
     }
 }
@@ -240,11 +242,10 @@ impl OperandPool {
     #[doc(hidden)]
     #[must_use]
     pub fn at_slot(&self, slot: OperandSlot) -> Operand {
-        let address = |id| self.address(id);
         match slot {
-            OperandSlot::Pool(at) => self.get(at),
-            OperandSlot::Base(id) => address(id).map_or(Operand::Absent, |a| a.base),
-            OperandSlot::Offset(id) => address(id).map_or(Operand::Absent, |a| a.offset),
+            OperandSlot::Pool(position) => self.get(position),
+            OperandSlot::Base(id) => self.address(id).map_or(Operand::Absent, |a| a.base),
+            OperandSlot::Offset(id) => self.address(id).map_or(Operand::Absent, |a| a.offset),
             OperandSlot::Initializer(_) => Operand::Absent,
         }
     }
@@ -253,7 +254,7 @@ impl OperandPool {
     #[doc(hidden)]
     pub fn set_slot(&mut self, slot: OperandSlot, new: Operand) {
         match slot {
-            OperandSlot::Pool(at) => self.set(at, new),
+            OperandSlot::Pool(position) => self.set(position, new),
             OperandSlot::Base(id) => {
                 if let Some(address) = self.addresses.get_mut(id) {
                     address.base = new;
@@ -278,11 +279,11 @@ impl OperandPool {
     ///
     /// ```
     /// use ptx_ir::{Operand, OperandPool};
-    /// let (mut from, mut to) = (OperandPool::default(), OperandPool::default());
-    /// let pair = Operand::Pair(from.extend(&[Operand::Small(1), Operand::Sink]).at(0));
-    /// let copy = to.import(&from, &[pair], |_, leaf| leaf);
-    /// let Operand::Pair(at) = to.get(copy.at(0)) else { unreachable!() };
-    /// assert_eq!(to.pair(at), (Operand::Small(1), Operand::Sink));
+    /// let (mut source, mut target) = (OperandPool::default(), OperandPool::default());
+    /// let pair = Operand::Pair(source.extend(&[Operand::Small(1), Operand::Sink]).at(0));
+    /// let copy = target.import(&source, &[pair], |_, leaf| leaf);
+    /// let Operand::Pair(first) = target.get(copy.at(0)) else { unreachable!() };
+    /// assert_eq!(target.pair(first), (Operand::Small(1), Operand::Sink));
     /// ```
     #[doc(hidden)]
     pub fn import(
@@ -323,16 +324,16 @@ impl OperandPool {
         range: OperandRange,
         mut leaf: impl FnMut(&mut Self, Operand) -> Operand,
     ) {
-        let slots = |range: OperandRange| {
-            // The last one first, as they are taken from the end.
+        let reversed_slots = |range: OperandRange| {
+            // The worklist is processed from its end.
             (0..range.len() as u32)
                 .rev()
                 .map(move |i| OperandSlot::Pool(range.at(i)))
         };
-        let mut worklist: Vec<OperandSlot> = slots(range).collect();
+        let mut worklist: Vec<OperandSlot> = reversed_slots(range).collect();
         while let Some(slot) = worklist.pop() {
             let operand = self.at_slot(slot);
-            let from = other.unwrap_or(self);
+            let source = other.unwrap_or(self);
             let parts = match operand.parts() {
                 OperandParts::Leaf => {
                     let new = leaf(self, operand);
@@ -340,7 +341,7 @@ impl OperandPool {
                     continue;
                 }
                 OperandParts::Address(id) => {
-                    let Some(address) = from.address(id).copied() else {
+                    let Some(address) = source.address(id).copied() else {
                         continue;
                     };
                     let id = self.add_address(address);
@@ -348,21 +349,21 @@ impl OperandPool {
                     OperandParts::Address(id)
                 }
                 OperandParts::List(id) => {
-                    let elements = from.list(id).to_vec();
+                    let elements = source.list(id).to_vec();
                     let range = self.extend(&elements);
-                    worklist.extend(slots(range));
+                    worklist.extend(reversed_slots(range));
                     OperandParts::List(self.lists.push(range))
                 }
-                OperandParts::One(at) => {
-                    let copy = [from.get(at)];
-                    let copy = self.extend(&copy);
-                    worklist.extend(slots(copy));
+                OperandParts::One(position) => {
+                    let part = source.get(position);
+                    let copy = self.extend(&[part]);
+                    worklist.extend(reversed_slots(copy));
                     OperandParts::One(copy.at(0))
                 }
-                OperandParts::Two(at) => {
-                    let (first, second) = from.pair(at);
+                OperandParts::Two(position) => {
+                    let (first, second) = source.pair(position);
                     let copy = self.extend(&[first, second]);
-                    worklist.extend(slots(copy));
+                    worklist.extend(reversed_slots(copy));
                     OperandParts::Two(copy.at(0))
                 }
             };

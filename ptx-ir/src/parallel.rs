@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 use crate::{FuncId, Module};
 
-/// The least that is worth another thread, in bytes of source.
+/// The minimum length of a run in bytes of source: shorter ones cost more time than they save.
 #[cfg(feature = "parallel")]
-const LEAST: u32 = 1 << 16;
+const MIN_RUN_BYTES: u32 = 1 << 16;
 
-/// Calls `work` for runs of consecutive functions that have bodies, and gives all results in the order of the functions. Where
-/// one run ends and the next begins depends on the number of threads.
+/// Calls `work` for runs of consecutive functions that have bodies, and returns all results in the order of the functions. The
+/// number of threads determines the lengths of the runs.
 ///
 /// ```
 /// let module = ptx_parse::parse(b".func f() { ret; }\n.func g();\n.func h() { ret; }").module;
@@ -55,7 +55,7 @@ pub fn threads() -> usize {
     1
 }
 
-/// Calls `work` with the numbers from 0 on, each on another thread if there are as many, and gives all results.
+/// Calls `work` with the numbers from 0 on, each on another thread if there are as many, and returns all results.
 pub fn repeat<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     #[cfg(feature = "parallel")]
     if count > 1 {
@@ -65,7 +65,7 @@ pub fn repeat<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T>
     (0..count).map(work).collect()
 }
 
-/// Calls both functions and gives both results.
+/// Calls both functions and returns both results.
 #[cfg(feature = "parallel")]
 pub fn join<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
@@ -74,37 +74,37 @@ pub fn join<A: Send, B: Send>(
     rayon::join(first, second)
 }
 
-/// Calls both functions and gives both results.
+/// Calls both functions and returns both results.
 #[cfg(not(feature = "parallel"))]
 #[inline]
 pub fn join<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
     (first(), second())
 }
 
-/// Divides functions into runs of about the same length of text, a few for each thread; none where one thread does all.
+/// Divides functions into runs of about the same length of text, a few for each thread. Returns no runs if one thread is enough.
 #[cfg(feature = "parallel")]
 fn runs<'f>(module: &Module, functions: &'f [FuncId]) -> Vec<&'f [FuncId]> {
-    let len = |f: &FuncId| module.body(*f).map_or(0, |b| b.end);
-    let all = (functions.iter().map(len)).fold(0, u32::saturating_add);
-    if all < 2 * LEAST {
-        // Without starting any threads.
+    let body_len = |f: &FuncId| module.body(*f).map_or(0, |b| b.end);
+    let total_len = functions.iter().map(body_len).fold(0, u32::saturating_add);
+    // Checked first, as the number of threads is only known once they are started.
+    if total_len < 2 * MIN_RUN_BYTES {
         return Vec::new();
     }
-    let most = match threads() as u32 {
-        1 => return Vec::new(),
-        threads => (all / (threads * 2)).max(LEAST),
-    };
-    let (mut runs, mut rest) = (Vec::new(), functions);
-    while !rest.is_empty() {
-        let mut bytes = 0u32;
-        let fits = |f: &&FuncId| {
-            let first = bytes == 0;
-            bytes = bytes.saturating_add(len(f).max(1));
-            first || bytes <= most
-        };
-        let (run, after) = rest.split_at(rest.iter().take_while(fits).count());
-        runs.push(run);
-        rest = after;
+    let threads = threads() as u32;
+    if threads == 1 {
+        return Vec::new();
     }
+    let max_run_len = (total_len / (threads * 2)).max(MIN_RUN_BYTES);
+    let mut runs = Vec::new();
+    let (mut start, mut run_len) = (0, 0u32);
+    for (index, function) in functions.iter().enumerate() {
+        run_len = run_len.saturating_add(body_len(function).max(1));
+        if index > start && run_len > max_run_len {
+            runs.push(&functions[start..index]);
+            start = index;
+            run_len = body_len(function).max(1);
+        }
+    }
+    runs.push(&functions[start..]);
     runs
 }

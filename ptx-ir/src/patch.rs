@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{OffsetMap, Span};
 
-/// A part of a text and what replaces it.
+/// A part of a text and its replacement.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Patch<T> {
@@ -23,28 +23,28 @@ pub enum Piece<T> {
     New(Patch<T>),
 }
 
-/// Passes the pieces of `span` to `write`. The patches are sorted; of two that overlap, the first one applies, and those
-/// that are not inside the span do not. A patch of an empty span inserts.
+/// Passes the pieces of `span` to `write`. The patches are sorted. Those that are not inside the span are ignored, and the second
+/// of two that overlap. A patch of an empty span inserts.
 pub fn pieces<T: Copy>(span: Span, patches: &[Patch<T>], mut write: impl FnMut(Piece<T>)) {
-    let mut at = span.start;
+    let mut written_end = span.start;
     for &patch in patches {
-        if patch.span.start < at || patch.span.end > span.end {
+        if patch.span.start < written_end || patch.span.end > span.end {
             continue;
         }
-        write(Piece::Kept(Span::new(at, patch.span.start)));
+        write(Piece::Kept(Span::new(written_end, patch.span.start)));
         write(Piece::New(patch));
-        at = patch.span.end;
+        written_end = patch.span.end;
     }
-    write(Piece::Kept(Span::new(at, span.end)));
+    write(Piece::Kept(Span::new(written_end, span.end)));
 }
 
-/// A new text, and where the bytes of the old one are in it.
+/// A new text with the offsets of the bytes that it has in common with the old one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Rewritten {
     /// The new text.
     pub text: Vec<u8>,
-    /// From the old text to the new one.
+    /// The map from the old text to the new one.
     pub map: OffsetMap,
 }
 
@@ -69,7 +69,7 @@ impl Rewritten {
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct TextPatches {
-    /// Each with the place of its new text in `bytes`.
+    /// The patches, each with the span of its new text in `bytes`.
     patches: Vec<Patch<Span>>,
     bytes: Vec<u8>,
 }
@@ -109,12 +109,8 @@ impl TextPatches {
         self.sort();
         let (mut text, mut map) = (Vec::new(), OffsetMap::new());
         text.reserve(source.len() + self.bytes.len());
-        self.write(
-            source,
-            &self.patches,
-            Span::at(0, source.len()),
-            (&mut text, &mut map),
-        );
+        let span = Span::at(0, source.len());
+        self.write(source, &self.patches, span, &mut text, &mut map);
         Rewritten { text, map }
     }
 
@@ -126,9 +122,11 @@ impl TextPatches {
     /// Appends a part of the source, with the patches that begin in it, to a text. The patches are
     /// [sorted](Self::sort).
     pub fn copy(&self, source: &[u8], span: Span, new: (&mut Vec<u8>, &mut OffsetMap)) {
-        let before = |at: u32| self.patches.partition_point(|p| p.span.start < at);
-        let patches = self.patches.get(before(span.start)..before(span.end));
-        self.write(source, patches.unwrap_or_default(), span, new);
+        let first = self.patches.partition_point(|p| p.span.start < span.start);
+        let end = self.patches.partition_point(|p| p.span.start < span.end);
+        let patches = self.patches.get(first..end).unwrap_or_default();
+        let (text, map) = new;
+        self.write(source, patches, span, text, map);
     }
 
     fn write(
@@ -136,7 +134,8 @@ impl TextPatches {
         source: &[u8],
         patches: &[Patch<Span>],
         span: Span,
-        (text, map): (&mut Vec<u8>, &mut OffsetMap),
+        text: &mut Vec<u8>,
+        map: &mut OffsetMap,
     ) {
         pieces(span, patches, |piece| match piece {
             Piece::Kept(span) => {

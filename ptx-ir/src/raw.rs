@@ -118,7 +118,7 @@ writable! {
     }
 }
 
-/// An empty module over a source, with capacity for what the first bytes of it commonly hold.
+/// An empty module with a source, and with capacity for the records of a short source, or of the first bytes of a long one.
 #[must_use]
 pub fn module_with_source(source: SourceText) -> Module {
     let bytes = source.len().min(SHARED_TEXT);
@@ -142,7 +142,7 @@ pub fn set_source(module: &mut Module, source: Option<Vec<u8>>) {
     module.source = source.map_or_else(SourceText::default, SourceText::from);
 }
 
-/// Records that the module is edited: what is known of it is stale. Gives the new revision.
+/// Records that the module is edited, so that its facts are stale. Returns the new revision.
 pub fn next_revision(module: &mut Module) -> u32 {
     module.change()
 }
@@ -195,9 +195,9 @@ pub fn pop_statement(body: &mut Body) {
         body.edits.is_none(),
         "the order of the statements is that of their ids"
     );
-    let last = body.statements.rows.pop();
+    let statement = body.statements.rows.pop();
     body.origins.pop();
-    if let Some(Statement::Inst(id)) = last
+    if let Some(Statement::Inst(id)) = statement
         && id.index() + 1 == body.insts.len()
     {
         body.insts.rows.pop();

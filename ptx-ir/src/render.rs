@@ -1,13 +1,12 @@
 //! Diagnostics with the lines of the source that they are about.
 //!
-//! A snippet never shows more than a few lines around each place, and no more of a line than fits a
-//! wide terminal, however long the source, the line or the statement.
+//! A snippet shows at most a few lines around each place, and of a line at most the width of a wide terminal.
 //!
 //! ```
 //! use ptx_ir::{Code, Diagnostic, Span};
 //! let source = b".version 8.0\n.target sm_90\n.gloabl .b32 x;\n";
-//! let found = Diagnostic::error(Code::UnknownDirective, Span::new(27, 34), "unknown directive `.gloabl`");
-//! let text = found.render("a.ptx", source);
+//! let error = Diagnostic::error(Code::UnknownDirective, Span::new(27, 34), "unknown directive `.gloabl`");
+//! let text = error.render("a.ptx", source);
 //! assert!(text.starts_with("error[PTX0103]: unknown directive `.gloabl`\n --> a.ptx:3:1\n"));
 //! ```
 
@@ -21,16 +20,17 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Snippet};
 
 use crate::{Diagnostic, LineIndex, Patch, Severity, Span};
 
-/// Longest piece of a line that is shown, in bytes.
-const WIDTH: usize = 160;
-/// The number of columns of a long line that are shown before the place.
-const BEFORE: usize = 60;
-/// Most lines that one underlined place may cover; of a larger one its first line is shown.
-const TALL: u32 = 6;
-/// The largest number of repeats that are shown: the first with each message that is not the one of the diagnostic.
-const MOST_REPEATS: usize = 12;
-/// A second place at most this many lines away is shown with the first.
-const NEAR: u32 = 4;
+/// The maximum number of bytes of a line that are shown.
+const MAX_WIDTH: usize = 160;
+/// The number of bytes of a long line that are shown before the place.
+const BYTES_BEFORE_PLACE: usize = 60;
+/// The maximum number of lines between the first and the last line of an underlined place. Only the first line of a larger place is
+/// shown.
+const MAX_HEIGHT: u32 = 6;
+/// The maximum number of repeats that are shown: the first with each message that is not the one of the diagnostic.
+const MAX_REPEATS: usize = 12;
+/// The maximum number of lines between two places that are shown together.
+const MAX_DISTANCE: u32 = 4;
 
 /// A source with its name and the index of its lines, which diagnostics are shown in.
 #[derive(Clone, Debug)]
@@ -91,9 +91,9 @@ impl Renderer {
     }
 
     fn with(renderer: annotate_snippets::Renderer) -> Self {
-        // Lines are cut here already, around the right place.
+        // Long lines are cut around the places in this module, so the renderer must not cut them.
         Self {
-            renderer: renderer.term_width(4 * WIDTH),
+            renderer: renderer.term_width(4 * MAX_WIDTH),
         }
     }
 
@@ -134,25 +134,26 @@ impl Renderer {
                 *group = group.clone().element(Level::HELP.message(help));
             }
         } else {
-            let title = help.unwrap_or(Cow::Borrowed("change this"));
-            let title = Level::HELP.secondary_title(title);
+            let help = help.unwrap_or(Cow::Borrowed("change this"));
+            let title = Level::HELP.secondary_title(help);
             groups.push(Group::with_title(title).elements(edits));
         }
         let drawn = self.renderer.render(&groups);
 
-        // The renderer knows the place in the text it was given, not in the file: name, line and
-        // column are put in here. Their lines are the only ones with a mark and no `|` before it.
+        // The renderer has places in the cut text, not in the file: the file name, the line and the column are inserted here. Only
+        // in the lines of these, a mark has no `|` before it.
         let mut text = String::with_capacity(drawn.len() + 64);
         let mut frames = frames.iter();
         for line in drawn.lines() {
             match line.split_once(MARK) {
-                Some((before, after)) if !text.is_empty() && !before.contains('|') => {
-                    let place = after.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit());
-                    text.push_str(before);
+                Some((arrow, place)) if !text.is_empty() && !arrow.contains('|') => {
+                    text.push_str(arrow);
                     if let Some(frame) = frames.next() {
                         text.push_str(&frame.origin(report));
                     }
-                    text.push_str(place);
+                    text.push_str(
+                        place.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit()),
+                    );
                 }
                 _ => text.push_str(line),
             }
@@ -162,11 +163,10 @@ impl Renderer {
     }
 }
 
-/// A placeholder for the file name until the text is rendered; a character for private use, so hardly in a
-/// source.
+/// A placeholder for the file name until the text is rendered: a character for private use, which sources hardly contain.
 const MARK: &str = "\u{e000}";
 
-/// Something to underline.
+/// An underlined part of the source.
 struct Place<'d> {
     start: u32,
     end: u32,
@@ -188,8 +188,8 @@ impl<'d> Place<'d> {
         let mut end = span.end.clamp(start, size);
         let first = report.lines.position(start).line;
         let mut last = report.lines.position(end.max(start + 1) - 1).line;
-        let too_long = |line| report.line(line).1.len() > WIDTH;
-        if last > first && (last - first >= TALL || (first..=last).any(too_long)) {
+        let is_too_high = last - first >= MAX_HEIGHT;
+        if last > first && (is_too_high || (first..=last).any(|line| report.is_long(line))) {
             let (line_start, line) = report.line(first);
             end = (line_start + line.len() as u32).max(start);
             last = first;
@@ -221,14 +221,13 @@ impl<'d> Frame<'d> {
         }
     }
 
-    /// Whether a place is close enough, and all lines are short enough to be shown whole.
-    fn takes(&self, report: &NamedSource<'_>, place: &Place<'_>) -> bool {
+    /// Whether a place is close enough to be added, and all lines are short enough to be shown completely.
+    fn can_add(&self, report: &NamedSource<'_>, place: &Place<'_>) -> bool {
         let (first, last) = place.lines;
-        let short = |line| report.line(line).1.len() <= WIDTH;
-        first <= self.last + NEAR
-            && self.first <= last + NEAR
-            && (first..=last).all(short)
-            && (self.first..=self.last).all(short)
+        first <= self.last + MAX_DISTANCE
+            && self.first <= last + MAX_DISTANCE
+            && !(first..=last).any(|line| report.is_long(line))
+            && !(self.first..=self.last).any(|line| report.is_long(line))
     }
 
     fn add(&mut self, place: Place<'d>) {
@@ -240,9 +239,10 @@ impl<'d> Frame<'d> {
 
     /// `FILE:LINE:COL` of the first place.
     fn origin(&self, report: &NamedSource<'_>) -> String {
-        let at = self.places.first().map_or(0, |p| p.start);
-        let at = report.lines.position(at);
-        format!("{}:{}:{}", escape_controls(report.name), at.line, at.column)
+        let start = self.places.first().map_or(0, |p| p.start);
+        let position = report.lines.position(start);
+        let name = escape_controls(report.name);
+        format!("{name}:{}:{}", position.line, position.column)
     }
 
     fn draw(&self, report: &NamedSource<'_>) -> Snippet<'d, Annotation<'d>> {
@@ -250,7 +250,7 @@ impl<'d> Frame<'d> {
         let mut ranges: Vec<_> = self.places.iter().map(|_| 0..0).collect();
         for line in self.first..=self.last {
             let (start, bytes) = report.line(line);
-            // What begins or ends on this line: where, which place, and which of the two.
+            // The starts and ends of places on this line: the offset, the index of the place, and whether it is the end.
             let mut marks = Vec::new();
             for (index, place) in self.places.iter().enumerate() {
                 if place.lines.0 == line {
@@ -265,18 +265,18 @@ impl<'d> Frame<'d> {
             if window.start > 0 {
                 text.push_str("... ");
             }
-            let mut done = window.start;
-            for (at, index, is_end) in marks {
-                let at = at.clamp(done, window.end);
-                text.push_str(&visible(&bytes[done..at]));
-                done = at;
+            let mut written = window.start;
+            for (offset, index, is_end) in marks {
+                let offset = offset.clamp(written, window.end);
+                text.push_str(&visible(&bytes[written..offset]));
+                written = offset;
                 if is_end {
                     ranges[index].end = text.len();
                 } else {
                     ranges[index].start = text.len();
                 }
             }
-            text.push_str(&visible(&bytes[done..window.end]));
+            text.push_str(&visible(&bytes[written..window.end]));
             if window.end < bytes.len() {
                 text.push_str(" ...");
             }
@@ -299,21 +299,20 @@ fn frames<'d>(report: &NamedSource<'_>, diagnostic: &'d Diagnostic) -> Vec<Frame
     let primary = Place::new(report, diagnostic.span, AnnotationKind::Primary, None);
     let mut frames = vec![Frame::new(primary)];
     let labels = diagnostic.labels.iter().map(|l| (l.span, &*l.message));
-    let own = diagnostic.repeat_messages.iter().map(String::as_str);
-    let mut shown = vec![diagnostic.message.as_str()];
+    let mut shown_messages = vec![diagnostic.message.as_str()];
     let repeats = diagnostic
         .repeats
         .iter()
-        .copied()
-        .zip(own)
-        .filter(|(_, m)| {
-            let new = shown.len() <= MOST_REPEATS && !shown.contains(m);
-            shown.extend(new.then_some(*m));
-            new
+        .zip(&diagnostic.repeat_messages)
+        .map(|(span, message)| (*span, message.as_str()))
+        .filter(|(_, message)| {
+            let is_shown = shown_messages.len() <= MAX_REPEATS && !shown_messages.contains(message);
+            shown_messages.extend(is_shown.then_some(*message));
+            is_shown
         });
     for (span, message) in labels.chain(repeats) {
         let place = Place::new(report, span, AnnotationKind::Context, Some(message));
-        match frames.first_mut().filter(|f| f.takes(report, &place)) {
+        match frames.first_mut().filter(|f| f.can_add(report, &place)) {
             Some(frame) => frame.add(place),
             None => frames.push(Frame::new(place)),
         }
@@ -321,67 +320,75 @@ fn frames<'d>(report: &NamedSource<'_>, diagnostic: &'d Diagnostic) -> Vec<Frame
     frames
 }
 
-/// The lines that a fix changes; none if one of them is too long to be shown whole.
-fn drawn_edits<'d>(
-    report: &NamedSource<'_>,
-    diagnostic: &'d Diagnostic,
-) -> Vec<Snippet<'d, annotate_snippets::Patch<'d>>> {
+type EditSnippet<'d> = Snippet<'d, annotate_snippets::Patch<'d>>;
+
+/// The lines that a fix changes. Returns no lines if some of them cannot be shown completely.
+fn drawn_edits<'d>(report: &NamedSource<'_>, diagnostic: &'d Diagnostic) -> Vec<EditSnippet<'d>> {
     let mut edits: Vec<&Patch<String>> = diagnostic.fix.iter().collect();
     edits.sort_by_key(|edit| edit.span.start);
-    let line = |at| report.lines.position(at).line;
-    let near =
-        |a: &&Patch<String>, b: &&Patch<String>| line(b.span.start) <= line(a.span.end) + NEAR;
-    let clusters: Option<Vec<_>> = edits
-        .chunk_by(near)
-        .map(|edits| {
-            let (first, last) = (edits.first()?, edits.last()?);
-            let (first, last) = (line(first.span.start), line(last.span.end));
-            let lines = first..=last;
-            if last - first > TALL || lines.clone().any(|l| report.line(l).1.len() > WIDTH) {
-                return None;
-            }
-            let start = report.line(first).0;
-            let (end, text) = report.line(last);
-            let span = Span::new(start, end + text.len() as u32);
-            let text = String::from_utf8(span.of(report.source).to_vec()).ok()?;
-            if text.contains(is_hidden_letter)
-                || edits.iter().any(|e| e.text.contains(is_hidden_letter))
-            {
-                return None;
-            }
-            let patch = |edit: &&'d Patch<String>| {
-                let range = edit.span.start.checked_sub(start)? as usize
-                    ..edit.span.end.checked_sub(start)? as usize;
-                text.get(range.clone())?;
-                Some(annotate_snippets::Patch::new(range, edit.text.as_str()))
-            };
-            let patches: Vec<_> = edits.iter().map(patch).collect::<Option<_>>()?;
-            let snippet = Snippet::source(text).line_start(first as usize);
-            Some(snippet.patches(patches))
-        })
+    let line = |offset| report.lines.position(offset).line;
+    let snippets: Option<Vec<_>> = edits
+        .chunk_by(|edit, next| line(next.span.start) <= line(edit.span.end) + MAX_DISTANCE)
+        .map(|edits| edit_snippet(report, edits))
         .collect();
-    clusters.unwrap_or_default()
+    snippets.unwrap_or_default()
 }
 
-/// The offset of the byte `at` of the source in a line.
-fn offset(at: u32, line_start: u32, line: &[u8]) -> usize {
-    (at.saturating_sub(line_start) as usize).min(line.len())
+/// The lines that successive edits change; `None` if one of them is too long or contains hidden characters, or if they are too many.
+fn edit_snippet<'d>(
+    report: &NamedSource<'_>,
+    edits: &[&'d Patch<String>],
+) -> Option<EditSnippet<'d>> {
+    let first = report.lines.position(edits.first()?.span.start).line;
+    let last = report.lines.position(edits.last()?.span.end).line;
+    if last - first > MAX_HEIGHT || (first..=last).any(|line| report.is_long(line)) {
+        return None;
+    }
+    let (start, _) = report.line(first);
+    let (last_start, last_line) = report.line(last);
+    let span = Span::new(start, last_start + last_line.len() as u32);
+    let text = String::from_utf8(span.of(report.source).to_vec()).ok()?;
+    if text.contains(is_hidden_letter) || edits.iter().any(|e| e.text.contains(is_hidden_letter)) {
+        return None;
+    }
+    let mut patches = Vec::new();
+    for edit in edits {
+        let edit_start = edit.span.start.checked_sub(start)? as usize;
+        let edit_end = edit.span.end.checked_sub(start)? as usize;
+        text.get(edit_start..edit_end)?;
+        patches.push(annotate_snippets::Patch::new(
+            edit_start..edit_end,
+            edit.text.as_str(),
+        ));
+    }
+    let snippet = Snippet::source(text).line_start(first as usize);
+    Some(snippet.patches(patches))
 }
 
-/// The part of a line that is shown so that it includes `at`.
-fn window(line: &[u8], at: usize) -> Range<usize> {
-    if line.len() <= WIDTH {
+/// The offset in a line of an offset in the source.
+fn offset(source_offset: u32, line_start: u32, line: &[u8]) -> usize {
+    (source_offset.saturating_sub(line_start) as usize).min(line.len())
+}
+
+/// The shown part of a line, which includes `offset`.
+fn window(line: &[u8], offset: usize) -> Range<usize> {
+    if line.len() <= MAX_WIDTH {
         return 0..line.len();
     }
-    // Not in the middle of a character.
-    let inside = |i: usize| line.get(i).is_some_and(|b| b & 0xC0 == 0x80);
-    let whole = |i: usize| {
-        (i..line.len().min(i + 4))
-            .find(|&i| !inside(i))
-            .unwrap_or(i)
-    };
-    let start = whole(at.saturating_sub(BEFORE).min(line.len() - WIDTH)).min(at);
-    start..whole(line.len().min(start + WIDTH)).max(at)
+    let start = offset
+        .saturating_sub(BYTES_BEFORE_PLACE)
+        .min(line.len() - MAX_WIDTH);
+    let start = character_start(line, start).min(offset);
+    let end = character_start(line, line.len().min(start + MAX_WIDTH));
+    start..end.max(offset)
+}
+
+/// The first offset from `offset` on at which a character begins.
+fn character_start(line: &[u8], offset: usize) -> usize {
+    let is_inside_character = |i: usize| line.get(i).is_some_and(|b| b & 0xC0 == 0x80);
+    (offset..line.len().min(offset + 4))
+        .find(|&i| !is_inside_character(i))
+        .unwrap_or(offset)
 }
 
 impl<'s> NamedSource<'s> {
@@ -393,9 +400,14 @@ impl<'s> NamedSource<'s> {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         (span.start, bytes.strip_suffix(b"\r").unwrap_or(bytes))
     }
+
+    /// Whether a line is too long to be shown completely.
+    fn is_long(&self, line: u32) -> bool {
+        self.line(line).1.len() > MAX_WIDTH
+    }
 }
 
-/// Whether a character controls a terminal, changes the order of the text around it, or is not seen.
+/// Whether a character controls a terminal, changes the order of the text around it, or is invisible.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -413,14 +425,15 @@ fn is_hidden_letter(c: char) -> bool {
 /// A part of a source as it is shown.
 fn visible(bytes: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(bytes);
-    match text.contains(is_hidden_letter) {
-        true => Cow::Owned(text.replace(is_hidden_letter, "\u{fffd}")),
-        false => text,
+    if text.contains(is_hidden_letter) {
+        Cow::Owned(text.replace(is_hidden_letter, "\u{fffd}"))
+    } else {
+        text
     }
 }
 
-/// `text` for one line of a terminal, of an annotation or of a page: control characters, overrides of the direction of writing
-/// and invisible characters are escaped.
+/// Returns `text` for one line of a terminal, of an annotation or of a page: control characters, overrides of the direction of
+/// writing and invisible characters are escaped.
 #[must_use]
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
@@ -454,7 +467,7 @@ mod tests {
 
     #[test]
     fn every_part_is_shown() {
-        let found = error(6, 9)
+        let diagnostic = error(6, 9)
             .with_label(Span::new(0, 3), "here before")
             .with_help("try less");
         let expected = "\
@@ -468,13 +481,13 @@ error[PTX0101]: oops
   |
   = help: try less
 ";
-        assert_eq!(rendered(b"one\n  two\nthree\n", &found), expected);
+        assert_eq!(rendered(b"one\n  two\nthree\n", &diagnostic), expected);
     }
 
     #[test]
     fn distant_places_have_separate_snippets() {
         let source = "line\n".repeat(100);
-        let found = error(490, 494).with_label(Span::new(5, 9), "first");
+        let diagnostic = error(490, 494).with_label(Span::new(5, 9), "first");
         let expected = "\
 error[PTX0101]: oops
   --> a.ptx:99:1
@@ -487,7 +500,7 @@ error[PTX0101]: oops
  2 | line
    | ---- first
 ";
-        assert_eq!(rendered(source.as_bytes(), &found), expected);
+        assert_eq!(rendered(source.as_bytes(), &diagnostic), expected);
     }
 
     #[test]
@@ -536,9 +549,9 @@ error[PTX0101]: oops
         let source = b"a\xc3\xa4\r\n\n\xe2\x82\n\x00\x1b[1m\t\"x";
         for start in 0..=source.len() as u32 {
             for end in start..=source.len() as u32 + 1 {
-                let found = error(start, end).with_label(Span::new(end / 2, end), "z");
-                assert!(rendered(source, &found).starts_with("error"));
-                let fixed = found.with_fix(Span::new(start, end), "new\n");
+                let diagnostic = error(start, end).with_label(Span::new(end / 2, end), "z");
+                assert!(rendered(source, &diagnostic).starts_with("error"));
+                let fixed = diagnostic.with_fix(Span::new(start, end), "new\n");
                 assert!(rendered(source, &fixed).starts_with("error"));
             }
         }
@@ -568,10 +581,10 @@ error[PTX0101]: oops
 
     #[test]
     fn a_fix_is_shown_in_its_lines() {
-        let found = error(2, 3)
+        let diagnostic = error(2, 3)
             .with_help("add `;`")
             .with_fix(Span::new(5, 5), ";");
-        let text = rendered(b"a\nb cd\ne", &found);
+        let text = rendered(b"a\nb cd\ne", &diagnostic);
         assert!(
             text.ends_with("\nhelp: add `;`\n  |\n2 | b c;d\n  |    +\n"),
             "{text}"

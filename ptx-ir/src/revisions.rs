@@ -51,15 +51,18 @@ impl Module {
     /// The functions and symbols that were edited since the module had this [revision](Self::revision).
     #[must_use]
     pub fn changed_since(&self, revision: u32) -> Changed {
-        let newer = |body: &crate::Body| body.revision() > revision;
-        let functions = self.definitions().filter(|(_, _, b)| newer(b));
-        let symbols = self.symbol_revisions.iter();
         Changed {
             directives: self.directive_revision > revision,
-            functions: functions.map(|(id, ..)| id).collect(),
-            symbols: symbols
-                .filter(|(_, r)| **r > revision)
-                .map(|(&s, _)| s)
+            functions: self
+                .definitions()
+                .filter(|(_, _, body)| body.revision() > revision)
+                .map(|(id, ..)| id)
+                .collect(),
+            symbols: self
+                .symbol_revisions
+                .iter()
+                .filter(|(_, edited)| **edited > revision)
+                .map(|(&symbol, _)| symbol)
                 .collect(),
         }
     }

@@ -46,10 +46,10 @@ impl Body {
 
     /// Whether a statement comes before another one.
     #[must_use]
-    pub fn precedes(&self, a: StmtId, b: StmtId) -> bool {
+    pub fn precedes(&self, first: StmtId, second: StmtId) -> bool {
         match self.placed() {
-            None => a < b,
-            Some(edits) => edits.key(a) < edits.key(b),
+            None => first < second,
+            Some(edits) => edits.key(first) < edits.key(second),
         }
     }
 
@@ -70,10 +70,11 @@ impl Body {
     pub(crate) fn scope_of_key(&self, key: u64) -> ScopeId {
         let opened = self.scopes_before(key);
         let mut scope = match self.placed().filter(|e| !e.scopes.is_empty()) {
-            Some(edits) if opened > 0 => {
-                let last = edits.scopes.get(opened - 1).copied();
-                last.unwrap_or(ScopeId::from_index(0))
-            }
+            Some(edits) if opened > 0 => edits
+                .scopes
+                .get(opened - 1)
+                .copied()
+                .unwrap_or(ScopeId::from_index(0)),
             _ => ScopeId::from_index(opened),
         };
         while let Some(inner) = self.scope(scope)

@@ -1,16 +1,16 @@
-//! Bodies of one module share their storage: the parser appends the tables of each body to those of
-//! the body before, and then gives each body its slice of one allocation per table.
+//! The shared storage of the bodies of a module. The parser appends the tables of each body to those of the previous one. Then each
+//! body gets its part of one allocation per table.
 
 use crate::body::Body;
 use crate::cow_vec::ShareOp;
 use crate::decl::Declarations;
 use crate::operand::OperandPool;
 
-/// Bodies share their storage with those of this many bytes of source: few allocations, and little
-/// that is in memory twice.
+/// The number of bytes of source whose bodies share their storage. More bytes need fewer allocations, and more memory while the
+/// tables are copied.
 pub const SHARED_TEXT: usize = 1 << 14;
 
-/// An empty body with capacity for what `bytes` of source commonly hold.
+/// An empty body with capacity for the usual number of records in `bytes` of source.
 #[must_use]
 pub fn body_with_capacity(bytes: usize) -> Body {
     let mut body = Body::default();
@@ -28,8 +28,8 @@ pub fn body_with_capacity(bytes: usize) -> Body {
     body
 }
 
-/// Takes the body that was just read out of `storage`, which keeps its capacity for the next one.
-/// The result is empty until it gets its tables from [`share`] or [`finish`].
+/// Removes the last body from `storage`, which keeps its capacity for the next one. The result is empty until [`share`] or
+/// [`finish`] attaches its tables.
 pub fn split_off(storage: &mut Body) -> Body {
     let mut body = without_tables(storage);
     body.step(storage, ShareOp::Cut);
@@ -47,26 +47,26 @@ pub fn without_tables(body: &Body) -> Body {
     }
 }
 
-/// Removes everything and keeps the capacity.
+/// Removes all records and keeps the capacity.
 pub fn clear(storage: &mut Body) {
     Body::default().step(storage, ShareOp::Clear);
 }
 
-/// Gives `bodies`, all that were [split off](split_off) since the last time, their tables.
+/// Attaches the tables of `bodies`, which are all that were [split off](split_off) since the last call.
 pub fn share<'b>(storage: &mut Body, bodies: impl Iterator<Item = &'b mut Body>) {
-    let mut all = Body::default();
-    all.step(storage, ShareOp::Seal);
-    attach(all, bodies);
+    let mut sealed = Body::default();
+    sealed.step(storage, ShareOp::Seal);
+    attach(sealed, bodies);
 }
 
-/// [`share`] for the last time.
+/// As [`share`], for the last bodies.
 pub fn finish<'b>(mut storage: Body, bodies: impl Iterator<Item = &'b mut Body>) {
-    let mut all = Body::default();
-    all.step(&mut storage, ShareOp::Finish);
-    attach(all, bodies);
+    let mut sealed = Body::default();
+    sealed.step(&mut storage, ShareOp::Finish);
+    attach(sealed, bodies);
 }
 
-/// Gives `bodies` their stretches of the tables that all of them share.
+/// Attaches to `bodies` their parts of the tables that all of them share.
 fn attach<'b>(mut sealed: Body, bodies: impl Iterator<Item = &'b mut Body>) {
     for body in bodies {
         body.step(&mut sealed, ShareOp::Share);

@@ -25,8 +25,11 @@ pub struct Word {
 #[derive(Copy, Clone, Debug)]
 struct Record {
     opcode: Option<Opcode>,
+    /// Whether the opcode and all modifiers are known.
     known: bool,
+    /// The index of the first word.
     first: u32,
+    /// The number of words.
     len: u32,
 }
 
@@ -52,7 +55,7 @@ impl Signatures {
         }
     }
 
-    /// The source is about to change.
+    /// Prepares for a change of the source.
     pub(crate) fn source_changes(&mut self, change: TextChange) {
         self.texts.source_changes(change);
     }
@@ -66,8 +69,8 @@ impl Signatures {
     #[doc(hidden)]
     #[inline]
     pub fn intern_at(&mut self, text: &[u8], start: u32) -> SigId {
-        let (index, new) = self.texts.intern_at(text, start);
-        if new {
+        let (index, is_new) = self.texts.intern_at(text, start);
+        if is_new {
             self.add(text);
         }
         SigId::new(index)
@@ -76,8 +79,8 @@ impl Signatures {
     /// The signature of the mnemonic `text`: opcode and modifiers without whitespace.
     #[doc(hidden)]
     pub fn intern(&mut self, text: &[u8]) -> SigId {
-        let (index, new) = self.texts.intern(text);
-        if new {
+        let (index, is_new) = self.texts.intern(text);
+        if is_new {
             self.add(text);
         }
         SigId::new(index)
@@ -168,21 +171,24 @@ impl<'m> Signature<'m> {
         core::str::from_utf8(self.text).unwrap_or_default()
     }
 
-    /// Appends the spelling with the modifiers in the order of the PTX ISA manual, which means the same. A
-    /// mnemonic that fits no instruction keeps its order.
+    /// Appends the spelling with the modifiers in the order of the PTX ISA manual, which has the same meaning. A
+    /// mnemonic that no instruction has keeps its order.
     pub fn write_canonical(&self, out: &mut Vec<u8>) {
-        const MOST: usize = 32;
-        let mut modifiers = [Modifier::ALL[0]; MOST];
-        let mut order = [0u16; MOST];
-        let n = self.words.len();
-        if let (true, true, Some(opcode)) = (self.known, n <= MOST, self.opcode) {
+        const MAX_WORDS: usize = 32;
+        let mut modifiers = [Modifier::ALL[0]; MAX_WORDS];
+        let mut order = [0u16; MAX_WORDS];
+        let count = self.words.len();
+        if let Some(opcode) = self.opcode
+            && self.known
+            && count <= MAX_WORDS
+        {
             for (slot, modifier) in modifiers.iter_mut().zip(self.modifiers()) {
                 *slot = modifier;
             }
-            if ptx_isa::canonical_order(opcode, &modifiers[..n], &mut order[..n]) {
+            if ptx_isa::canonical_order(opcode, &modifiers[..count], &mut order[..count]) {
                 out.extend_from_slice(self.opcode_text().as_bytes());
-                for &i in &order[..n] {
-                    out.extend_from_slice(modifiers[i as usize].text().as_bytes());
+                for &index in &order[..count] {
+                    out.extend_from_slice(modifiers[index as usize].text().as_bytes());
                 }
                 return;
             }
@@ -191,7 +197,7 @@ impl<'m> Signature<'m> {
     }
 
     ptx_isa::getters! {
-        /// The opcode; `None` where PTX knows none of this name.
+        /// The opcode; `None` if no PTX opcode has this name.
         opcode: Option<Opcode> = opcode;
         /// Whether the opcode and every modifier are known.
         is_known: bool = known;

@@ -55,7 +55,7 @@ impl Span {
         self.start as usize..self.end as usize
     }
 
-    /// The bytes of `source` under this span; empty where it lies outside.
+    /// The bytes of `source` under this span; empty if the span is not inside of it.
     #[inline]
     #[must_use]
     pub fn of(self, source: &[u8]) -> &[u8] {
@@ -161,7 +161,7 @@ impl LineIndex {
 pub struct LineCursor<'l> {
     lines: &'l LineIndex,
     len: u32,
-    /// The last line, where it begins and ends.
+    /// The last line with its span.
     line: u32,
     span: Span,
 }

@@ -64,12 +64,12 @@ impl<K: EntityId> StatementOrder<K> {
 
     /// The position of a statement, for [`restore`](Self::restore).
     pub(crate) fn position(&self, id: K) -> Position<K> {
-        match self.is_placed(id) {
-            false => Position::AsParsed,
-            true => match self.prev_before(self.key(id)) {
-                Some(before) => Position::After(before),
-                None => Position::First,
-            },
+        if !self.is_placed(id) {
+            return Position::AsParsed;
+        }
+        match self.prev_before(self.key(id)) {
+            Some(previous) => Position::After(previous),
+            None => Position::First,
         }
     }
 
@@ -78,7 +78,7 @@ impl<K: EntityId> StatementOrder<K> {
         match position {
             Position::AsParsed => self.forget(id),
             Position::First => self.insert_after(id, None),
-            Position::After(before) => self.insert_after(id, Some(before)),
+            Position::After(previous) => self.insert_after(id, Some(previous)),
         }
     }
 
@@ -90,63 +90,64 @@ impl<K: EntityId> StatementOrder<K> {
     /// The key of a statement; all keys are greater than 0.
     pub(crate) fn key(&self, id: K) -> u64 {
         let index = id.index() as u32;
-        let placed = self.keys.get(&index).copied();
-        placed.unwrap_or((u64::from(index) + 1).saturating_mul(SPACING))
+        self.keys
+            .get(&index)
+            .copied()
+            .unwrap_or_else(|| parsed_key(index))
     }
 
     /// The first statement with a greater key.
     pub(crate) fn next_after(&self, key: u64) -> Option<K> {
-        let placed = self.placed.range(key.saturating_add(1)..).next();
-        let index = (key / SPACING) as u32;
-        let index = self.moved_run(index).map_or(index, |(_, end)| end);
-        let in_place = (index < self.read).then_some(index);
-        let at = |i: u32| (u64::from(i) + 1) * SPACING;
-        let index = match (in_place, placed) {
-            (Some(i), Some((&k, &p))) => Some(if k < at(i) { p } else { i }),
-            (Some(i), None) => Some(i),
-            (None, Some((_, &p))) => Some(p),
-            (None, None) => None,
-        };
-        index.map(|i| K::from_index(i as usize))
+        // The key of index `i` is `(i + 1) * SPACING`.
+        let candidate = (key / SPACING) as u32;
+        let unmoved = self.moved_run(candidate).map_or(candidate, |(_, end)| end);
+        let unmoved = (unmoved < self.read).then_some((parsed_key(unmoved), unmoved));
+        let placed = self
+            .placed
+            .range(key.saturating_add(1)..)
+            .next()
+            .map(|(&key, &index)| (key, index));
+        let (_, index) = unmoved.into_iter().chain(placed).min()?;
+        Some(K::from_index(index as usize))
     }
 
     /// The last statement with a smaller key.
     pub(crate) fn prev_before(&self, key: u64) -> Option<K> {
-        let placed = self.placed.range(..key).next_back();
         // The key of index `i` is `(i + 1) * SPACING`.
         let end = (key.saturating_sub(1) / SPACING).min(u64::from(self.read)) as u32;
         let run = end.checked_sub(1).and_then(|last| self.moved_run(last));
-        let in_place = run.map_or(end, |(start, _)| start).checked_sub(1);
-        let at = |i: u32| (u64::from(i) + 1) * SPACING;
-        let index = match (in_place, placed) {
-            (Some(i), Some((&k, &p))) => Some(if k > at(i) { p } else { i }),
-            (Some(i), None) => Some(i),
-            (None, Some((_, &p))) => Some(p),
-            (None, None) => None,
-        };
-        index.map(|i| K::from_index(i as usize))
+        let unmoved_end = run.map_or(end, |(start, _)| start);
+        let unmoved = unmoved_end
+            .checked_sub(1)
+            .map(|index| (parsed_key(index), index));
+        let placed = self
+            .placed
+            .range(..key)
+            .next_back()
+            .map(|(&key, &index)| (key, index));
+        let (_, index) = unmoved.into_iter().chain(placed).max()?;
+        Some(K::from_index(index as usize))
     }
 
     /// The last statement of the sequence from `id` on that is where it was parsed.
     pub(crate) fn unchanged_run(&self, id: K) -> u32 {
         let index = id.index() as u32;
-        let next = self.placed.range(self.key(id)..).next();
-        let before = next.map_or(self.read, |(&k, _)| (k / SPACING) as u32);
+        // The sequence ends at the next statement that was placed into it, and at the next one that was moved out of it.
+        let inserted = self.placed.range(self.key(id)..).next();
+        let inserted_index = inserted.map_or(self.read, |(&key, _)| (key / SPACING) as u32);
         let moved = self.keys.range(index..self.read.max(index)).next();
-        before
-            .min(moved.map_or(self.read, |(&i, _)| i))
-            .max(index + 1)
-            - 1
+        let moved_index = moved.map_or(self.read, |(&index, _)| index);
+        inserted_index.min(moved_index).max(index + 1) - 1
     }
 
-    /// Places a statement after another one, or before the first; it may have been elsewhere.
-    pub(crate) fn insert_after(&mut self, id: K, before: Option<K>) {
+    /// Places a statement after another one, or before the first. It may have been placed or parsed before.
+    pub(crate) fn insert_after(&mut self, id: K, previous: Option<K>) {
         self.forget(id);
-        let mut low = before.map_or(0, |b| self.key(b));
+        let mut low = previous.map_or(0, |p| self.key(p));
         let mut high = self.bound(low);
         if high - low < 2 {
             self.renumber(low);
-            low = before.map_or(0, |b| self.key(b));
+            low = previous.map_or(0, |p| self.key(p));
             high = self.bound(low);
         }
         let key = low + STEP.min((high - low) / 2);
@@ -166,9 +167,9 @@ impl<K: EntityId> StatementOrder<K> {
 
     fn add_moved(&mut self, index: u32) {
         let end = self.moved.remove(&(index + 1)).unwrap_or(index + 1);
-        let before = index.checked_sub(1).and_then(|last| self.moved_run(last));
-        self.moved
-            .insert(before.map_or(index, |(start, _)| start), end);
+        let previous_run = index.checked_sub(1).and_then(|last| self.moved_run(last));
+        let start = previous_run.map_or(index, |(start, _)| start);
+        self.moved.insert(start, end);
     }
 
     fn remove_moved(&mut self, index: u32) {
@@ -205,31 +206,40 @@ impl<K: EntityId> StatementOrder<K> {
     fn renumber(&mut self, key: u64) {
         /// The ratio by which the limit of filled keys grows for each doubling of a range.
         const FILL: f64 = 2.0 / 1.2;
-        let (mut start, mut size, mut most) = (key, 1, 1.0);
-        let mut all: Vec<(u64, u32)>;
+        let (mut start, mut size, mut max_count) = (key, 1, 1.0);
+        let mut statements: Vec<(u64, u32)>;
         loop {
-            (size, most) = (size * 2, most * FILL);
+            size *= 2;
+            max_count *= FILL;
             start &= !(size - 1);
-            // The key of the parsed statement before them is fixed.
-            let from = start.max(key / SPACING * SPACING + 1);
-            let range = self.placed.range(from..start + size);
-            all = range.map(|(&k, &i)| (k, i)).collect();
-            let count = all.len() as u64;
-            let is_sparse = (count as f64) < most && 2 * (count + 1) <= size;
+            // The key of the previous parsed statement is fixed.
+            let first_key = start.max(key / SPACING * SPACING + 1);
+            statements = self
+                .placed
+                .range(first_key..start + size)
+                .map(|(&key, &index)| (key, index))
+                .collect();
+            let count = statements.len() as u64;
+            let is_sparse = (count as f64) < max_count && 2 * (count + 1) <= size;
             if is_sparse || size == SPACING {
                 break;
             }
         }
-        let step = (size / (all.len() as u64 + 1)).max(1);
-        for (k, _) in &all {
-            self.placed.remove(k);
+        let step = (size / (statements.len() as u64 + 1)).max(1);
+        for (old_key, _) in &statements {
+            self.placed.remove(old_key);
         }
-        for ((_, i), n) in all.into_iter().zip(1..) {
-            let key = start + n * step;
-            self.keys.insert(i, key);
-            self.placed.insert(key, i);
+        for ((_, index), position) in statements.into_iter().zip(1..) {
+            let new_key = start + position * step;
+            self.keys.insert(index, new_key);
+            self.placed.insert(new_key, index);
         }
     }
+}
+
+/// The key of a parsed statement that no edit placed.
+const fn parsed_key(index: u32) -> u64 {
+    (index as u64 + 1).saturating_mul(SPACING)
 }
 
 #[cfg(test)]
@@ -239,15 +249,15 @@ mod tests {
 
     fn ids(order: &StatementOrder<StmtId>) -> Vec<u32> {
         let mut key = 0;
-        let mut all = Vec::new();
+        let mut ids = Vec::new();
         while let Some(id) = order.next_after(key) {
             key = order.key(id);
-            all.push(id.as_u32());
+            ids.push(id.as_u32());
         }
-        all
+        ids
     }
 
-    /// Against a plain vector, by definition.
+    /// The order is that of a vector with the same operations.
     #[test]
     fn agrees_with_a_plain_list() {
         let mut order = StatementOrder::<StmtId>::new(20);
@@ -261,7 +271,7 @@ mod tests {
             } else {
                 list[random(list.len())]
             };
-            // There and back.
+            // A statement that is placed and restored does not change the order.
             if let Some(&other) = list.get(random(list.len() * 2)).filter(|o| **o != id)
                 && list.contains(&id)
             {
@@ -271,14 +281,14 @@ mod tests {
             }
             list.retain(|&i| i != id);
             // Often at one place, so that keys have to be renumbered.
-            let at = if random(2) == 0 {
+            let index = if random(2) == 0 {
                 7.min(list.len())
             } else {
                 random(list.len() + 1)
             };
-            let before = at.checked_sub(1).map(|i| StmtId::new(list[i]));
-            order.insert_after(StmtId::new(id), before);
-            list.insert(at, id);
+            let previous = index.checked_sub(1).map(|i| StmtId::new(list[i]));
+            order.insert_after(StmtId::new(id), previous);
+            list.insert(index, id);
         }
         assert_eq!(ids(&order), list);
         let mut backward = Vec::new();
@@ -290,14 +300,14 @@ mod tests {
         backward.reverse();
         assert_eq!(backward, list);
         for pair in list.windows(2) {
-            let [a, b] = [pair[0], pair[1]].map(|i| order.key(StmtId::new(i)));
-            assert!(a < b);
+            let [key, next_key] = [pair[0], pair[1]].map(|i| order.key(StmtId::new(i)));
+            assert!(key < next_key);
         }
-        // Unchanged runs: the same as walking step by step.
-        let mut at = 0;
-        while at < list.len() {
-            let id = StmtId::new(list[at]);
-            let mut end = at;
+        // Unchanged runs are the same as those of a search step by step.
+        let mut start = 0;
+        while start < list.len() {
+            let id = StmtId::new(list[start]);
+            let mut end = start;
             if order.was_read(id) && !order.is_placed(id) {
                 while list.get(end + 1) == Some(&(list[end] + 1))
                     && order.was_read(StmtId::new(list[end + 1]))
@@ -307,7 +317,7 @@ mod tests {
                 }
                 assert_eq!(order.unchanged_run(id), list[end]);
             }
-            at = end + 1;
+            start = end + 1;
         }
     }
 
@@ -319,9 +329,9 @@ mod tests {
         for id in 1..count - 1 {
             order.insert_after(StmtId::new(id), Some(StmtId::new(count - 1)));
         }
-        let mut want: Vec<u32> = (1..count - 1).rev().collect();
-        want.splice(0..0, [0, count - 1]);
-        assert_eq!(ids(&order), want);
+        let mut expected: Vec<u32> = (1..count - 1).rev().collect();
+        expected.splice(0..0, [0, count - 1]);
+        assert_eq!(ids(&order), expected);
         assert_eq!(order.moved.len(), 1);
         let last = order.prev_before(order.key(StmtId::new(count - 1)));
         assert_eq!(last, Some(StmtId::new(0)));
@@ -333,9 +343,9 @@ mod tests {
         for id in 2..3000 {
             order.insert_after(StmtId::new(id), Some(StmtId::new(0)));
         }
-        let mut want: Vec<u32> = (2..3000).rev().collect();
-        want.insert(0, 0);
-        want.push(1);
-        assert_eq!(ids(&order), want);
+        let mut expected: Vec<u32> = (2..3000).rev().collect();
+        expected.insert(0, 0);
+        expected.push(1);
+        assert_eq!(ids(&order), expected);
     }
 }

@@ -15,11 +15,11 @@ pub type Statements<'b> = InOrder<'b, StmtId, Statement>;
 /// Iterates over the items of a module with their ids, in order. Made by [`Module::items`](crate::Module::items).
 pub type Items<'m> = InOrder<'m, ItemId, Item>;
 
-/// Iterates over what has an order and may have been edited: see [`Statements`] and [`Items`].
+/// Iterates over records in an order that edits may have changed: see [`Statements`] and [`Items`].
 pub struct InOrder<'m, K, V> {
     rows: &'m [V],
     order: Order<'m, K>,
-    /// The variant of the placeholder for no statement, which is skipped; `None` where it is not.
+    /// The variant of the placeholder for a removed statement, which is skipped; `None` if removed statements are included.
     removed: Option<Discriminant<V>>,
 }
 
@@ -34,16 +34,16 @@ enum Order<'m, K> {
 impl<'m, K: EntityId, V> InOrder<'m, K, V> {
     #[inline]
     pub(crate) fn all(
-        all: &'m PrimaryMap<K, V>,
+        table: &'m PrimaryMap<K, V>,
         placed: Option<&'m Edits<K>>,
         removed: Option<V>,
     ) -> Self {
         let order = match placed {
-            None => Order::Plain(0..all.len()),
+            None => Order::Plain(0..table.len()),
             Some(edits) => Order::Placed(edits, 0, u64::MAX),
         };
         Self {
-            rows: all.as_slice(),
+            rows: table.as_slice(),
             order,
             removed: removed.as_ref().map(discriminant),
         }
@@ -74,7 +74,7 @@ impl<K: EntityId, V: Copy> InOrder<'_, K, V> {
     }
 }
 
-/// The next one between two keys, of which the first becomes its own.
+/// The first statement between two keys. Its key becomes the first of them.
 #[cold]
 #[inline(never)]
 fn above<K: EntityId>(edits: &Edits<K>, low: &mut u64, high: u64) -> Option<K> {
@@ -87,7 +87,7 @@ fn above<K: EntityId>(edits: &Edits<K>, low: &mut u64, high: u64) -> Option<K> {
     Some(id)
 }
 
-/// The last one between two keys, of which the second becomes its own.
+/// The last statement between two keys. Its key becomes the second of them.
 #[cold]
 #[inline(never)]
 fn below<K: EntityId>(edits: &Edits<K>, low: u64, high: &mut u64) -> Option<K> {

@@ -1,4 +1,4 @@
-//! A change of the text of a module: its effect on places, and on what the module refers to by place.
+//! A change of the text of a module, and its effect on spans.
 
 use crate::body::StmtSpan;
 use crate::module::Module;
@@ -6,7 +6,7 @@ use crate::revisions::Content;
 use crate::source_text::SourceText;
 use crate::{Diagnostic, ItemId, Span};
 
-/// A stretch of a text was replaced by another one.
+/// The replacement of a part of a text.
 #[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TextChange {
@@ -15,7 +15,7 @@ pub struct TextChange {
 }
 
 impl TextChange {
-    /// `replaced` was replaced by `inserted` bytes.
+    /// The replacement of `replaced` by `inserted` bytes.
     #[must_use]
     pub const fn new(replaced: Span, inserted: u32) -> Self {
         Self { replaced, inserted }
@@ -27,28 +27,28 @@ impl TextChange {
         self.replaced
     }
 
-    /// The offset in the new text of an offset of the old one that is not inside of what was replaced.
+    /// The offset in the new text of an offset of the old one that is not inside of the replaced part.
     #[must_use]
     pub const fn offset(self, old: u32) -> u32 {
         if old < self.replaced.end {
             return old;
         }
-        let after = old - self.replaced.end;
-        self.replaced.start + self.inserted + after
+        self.replaced.start + self.inserted + (old - self.replaced.end)
     }
 
-    /// The place in the new text of a span of the old one whose ends are not inside of what was replaced. A span that ends where
-    /// an insertion begins does not grow; an empty one there moves after it.
+    /// The span in the new text of a span of the old one whose ends are not inside of the replaced part. A span that ends where an
+    /// insertion begins keeps its length; an empty one there moves after the insertion.
     #[must_use]
     pub const fn place(self, old: Span) -> Span {
-        let end = match old.end <= self.replaced.start && old.start < old.end {
-            true => old.end,
-            false => self.offset(old.end),
+        let end = if old.end <= self.replaced.start && old.start < old.end {
+            old.end
+        } else {
+            self.offset(old.end)
         };
         Span::new(self.offset(old.start), end)
     }
 
-    /// Moves a diagnostic about what did not change.
+    /// Moves a diagnostic about an unchanged part of the text.
     pub fn relocate(self, diagnostic: &mut Diagnostic) {
         diagnostic.relocate(|span| Some(self.place(span)));
     }
@@ -80,7 +80,7 @@ impl SourceText {
         let mut bytes = core::mem::take(self).into_vec();
         let missing = (bytes.len() + text.len()).saturating_sub(bytes.capacity());
         if missing > 0 {
-            // A document that grows letter by letter is not copied for each, and does not take twice the memory.
+            // Some spare capacity, so that a document is not copied at each added letter, but not twice the memory.
             bytes.reserve_exact(missing + bytes.len() / 64);
         }
         let end = replaced.range().end.min(bytes.len());

@@ -1,16 +1,16 @@
-//! Byte accounting: every byte of the source belongs to exactly one statement or to the gap between
-//! two, and gaps hold nothing but white space and comments.
+//! The check of a parsed module: every byte of the source belongs to exactly one statement or to the gap between two, and gaps
+//! contain only whitespace and comments.
 
 use alloc::string::String;
 
 use crate::lex::Lexer;
 use crate::{Body, EntityId, Item, Module, Span};
 
-/// A violation: the place, from the start of the source, and what is wrong there.
+/// A violation of the rules.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The place.
+    /// The place, from the start of the source.
     pub span: Span,
     /// A sentence about the violated rule.
     pub message: String,
@@ -20,10 +20,10 @@ pub struct Violation {
 ///
 /// # Errors
 ///
-/// The first byte that belongs to no statement, or to two.
+/// The first violation.
 pub fn check(module: &Module) -> Result<(), Violation> {
     let source = module.source();
-    let mut walk = Walk { source, at: 0 };
+    let mut walk = Walk { source, end: 0 };
     for (id, item) in module.items() {
         let span = module.span(id);
         walk.statement(span)?;
@@ -38,26 +38,28 @@ pub fn check(module: &Module) -> Result<(), Violation> {
 
 struct Walk<'s> {
     source: &'s [u8],
-    /// One past the last statement.
-    at: u32,
+    /// The end of the last statement.
+    end: u32,
 }
 
 impl Walk<'_> {
     fn statement(&mut self, span: Span) -> Result<(), Violation> {
-        if span.start < self.at || span.end < span.start || span.end as usize > self.source.len() {
-            let message = format!("a statement at {span:?} overlaps what ends at {}", self.at);
+        if span.start < self.end || span.end < span.start || span.end as usize > self.source.len() {
+            let end = self.end;
+            let message =
+                format!("a statement at {span:?} overlaps another one that ends at {end}");
             return Err(Violation { span, message });
         }
         self.gap(span.start)?;
-        self.at = span.end;
+        self.end = span.end;
         Ok(())
     }
 
-    /// Everything from the last statement up to `end` has to be trivia.
+    /// Checks that there is only trivia between the last statement and `end`.
     fn gap(&mut self, end: u32) -> Result<(), Violation> {
-        let gap = Span::new(self.at, end);
+        let gap = Span::new(self.end, end);
         let bytes = gap.of(self.source);
-        let mut lexer = if self.at == 0 {
+        let mut lexer = if self.end == 0 {
             Lexer::new(bytes)
         } else {
             Lexer::fragment(bytes)
@@ -67,7 +69,7 @@ impl Walk<'_> {
             Some(token) => {
                 let message = String::from("a token between two statements");
                 Err(Violation {
-                    span: token.span.shifted(self.at),
+                    span: token.span.shifted(self.end),
                     message,
                 })
             }
@@ -85,7 +87,7 @@ impl Walk<'_> {
         }
         let mut inner = Walk {
             source: self.source,
-            at: body.base + 1,
+            end: body.base + 1,
         };
         for id in body.statements.ids() {
             inner.statement(body.source_span(id))?;
@@ -98,13 +100,13 @@ impl Walk<'_> {
             }
         }
         let close = end - body.closed as u32;
-        if inner.at > end {
+        if inner.end > end {
             let message = String::from("a statement after the end of its body");
             return Err(Violation {
                 span: item,
                 message,
             });
         }
-        inner.gap(close.max(inner.at))
+        inner.gap(close.max(inner.end))
     }
 }

@@ -5,6 +5,7 @@
 //! text that directly precedes a statement, after the last empty line, is *attached*: comments there are about the
 //! statement, comments above an empty line are not.
 
+use crate::edit_log::Edits;
 use crate::lex::{Lexer, TokenKind};
 use crate::{Body, EntityId, Module, Span, StmtSpan};
 
@@ -31,7 +32,7 @@ pub struct Extent {
     pub leading: Span,
     /// The offset of the [attached](self) part of the leading text.
     pub attached: u32,
-    /// Its tokens.
+    /// The span of its tokens.
     pub statement: Span,
     /// The text after it.
     pub trailing: Span,
@@ -55,12 +56,12 @@ impl Extent {
     /// The statement with its comments, without whitespace around them.
     #[must_use]
     pub fn with_comments(&self, source: &[u8]) -> Span {
-        let before = Span::new(self.attached, self.statement.start).of(source);
-        let after = self.trailing.of(source);
-        let whitespace = before.len() - before.trim_ascii_start().len();
+        let attached = Span::new(self.attached, self.statement.start).of(source);
+        let trailing = self.trailing.of(source);
+        let whitespace = attached.len() - attached.trim_ascii_start().len();
         Span::new(
             self.attached + whitespace as u32,
-            self.statement.end + after.trim_ascii_end().len() as u32,
+            self.statement.end + trailing.trim_ascii_end().len() as u32,
         )
     }
 }
@@ -70,15 +71,13 @@ impl<'m> TriviaMap<'m> {
     #[must_use]
     pub fn of_module(module: &'m Module) -> Self {
         let spans = module.item_spans();
-        let created = |i: &usize| module.edits().is_some_and(|e| !e.was_read(id(*i)));
-        let created = (0..spans.len()).rev().take_while(created).count();
         Self {
             source: module.source(),
             spans,
             base: 0,
             start: 0,
             end: module.source().len() as u32,
-            parsed: spans.len() - created,
+            parsed: parsed_count(spans, module.edits()),
         }
     }
 
@@ -86,27 +85,26 @@ impl<'m> TriviaMap<'m> {
     #[must_use]
     pub fn of_body(module: &'m Module, body: &'m Body) -> Self {
         let spans = body.stmt_spans();
-        let created = |i: &usize| body.edits().is_some_and(|e| !e.was_read(id(*i)));
-        let created = (0..spans.len()).rev().take_while(created).count();
         Self {
             source: module.source(),
             spans,
             base: body.base(),
             start: body.base() + 1,
             end: (body.base() + body.end()).saturating_sub(u32::from(body.is_closed())),
-            parsed: spans.len() - created,
+            parsed: parsed_count(spans, body.edits()),
         }
     }
 
     fn span(&self, index: usize) -> Span {
-        let span = self.spans.get(index);
-        span.map_or(Span::default(), |s| s.span().shifted(self.base))
+        self.spans
+            .get(index)
+            .map_or(Span::default(), |s| s.span().shifted(self.base))
     }
 
     /// The gap before a statement; after the last one, the gap before the end.
     fn gap(&self, index: usize) -> Span {
         let start = match index.checked_sub(1) {
-            Some(before) => self.span(before).end,
+            Some(previous) => self.span(previous).end,
             None => self.start,
         };
         let end = if index < self.parsed {
@@ -121,17 +119,17 @@ impl<'m> TriviaMap<'m> {
     fn split(&self, index: usize) -> (u32, u32) {
         let gap = self.gap(index);
         let text = gap.of(self.source);
-        // At the start of a file only a byte order mark is before it.
-        let mark = gap.start == 0 && text.starts_with(b"\xEF\xBB\xBF");
-        let mut leading = (gap.start == 0).then_some(if mark { 3 } else { 0 });
-        let mut attached = leading.unwrap_or_default();
-        let mut comment = false;
-        let skipped = attached;
-        let rest = text.get(skipped as usize..).unwrap_or_default();
-        for token in Lexer::fragment(rest) {
-            let bytes = token.span.of(rest);
+        // At the start of a file, all text is leading, except for a byte order mark.
+        let has_mark = gap.start == 0 && text.starts_with(b"\xEF\xBB\xBF");
+        let skipped = if has_mark { 3 } else { 0 };
+        let mut leading = (gap.start == 0).then_some(skipped);
+        let mut attached = skipped;
+        let mut has_leading_comment = false;
+        let trivia = text.get(skipped as usize..).unwrap_or_default();
+        for token in Lexer::fragment(trivia) {
+            let bytes = token.span.of(trivia);
             if token.kind != TokenKind::Whitespace {
-                comment |= leading.is_some();
+                has_leading_comment |= leading.is_some();
                 continue;
             }
             let Some(newline) = bytes.iter().position(|&b| b == b'\n') else {
@@ -139,9 +137,11 @@ impl<'m> TriviaMap<'m> {
             };
             let line_end = skipped + token.span.start + newline as u32 + 1;
             if leading.is_none() {
-                (leading, attached) = (Some(line_end), line_end);
-            } else if comment && bytes.iter().filter(|&&b| b == b'\n').count() > 1 {
-                (attached, comment) = (line_end, false);
+                leading = Some(line_end);
+                attached = line_end;
+            } else if has_leading_comment && bytes.iter().filter(|&&b| b == b'\n').count() > 1 {
+                attached = line_end;
+                has_leading_comment = false;
             }
         }
         match leading {
@@ -180,14 +180,24 @@ impl<'m> TriviaMap<'m> {
     #[must_use]
     pub fn indent(&self, index: usize) -> Option<&'m [u8]> {
         let start = self.span(index).start as usize;
-        let before = self.source.get(..start)?;
-        let is_space = |b: &&u8| matches!(**b, b' ' | b'\t');
-        let spaces = before.iter().rev().take_while(is_space).count();
-        let (before, indent) = before.split_at(before.len() - spaces);
-        before.last().is_none_or(|&b| b == b'\n').then_some(indent)
+        let preceding = self.source.get(..start)?;
+        let spaces = preceding
+            .iter()
+            .rev()
+            .take_while(|b| matches!(b, b' ' | b'\t'))
+            .count();
+        let (lines, indent) = preceding.split_at(preceding.len() - spaces);
+        lines.last().is_none_or(|&b| b == b'\n').then_some(indent)
     }
 }
 
-fn id<K: EntityId>(index: usize) -> K {
-    K::from_index(index)
+/// The number of statements that were parsed. Those that edits created are the last ones.
+fn parsed_count<K: EntityId>(spans: &[StmtSpan], edits: Option<&Edits<K>>) -> usize {
+    let Some(edits) = edits else {
+        return spans.len();
+    };
+    let created = (0..spans.len())
+        .rev()
+        .take_while(|index| !edits.was_read(K::from_index(*index)));
+    spans.len() - created.count()
 }

@@ -189,10 +189,11 @@ pub(super) struct NoReturn {
 
 impl NoReturn {
     pub(super) fn new(module: &Module) -> Self {
-        let functions = module.functions.iter();
         Self {
-            functions: functions
-                .map(|(_, f)| is_noreturn(module, f.interface))
+            functions: module
+                .functions
+                .values()
+                .map(|f| is_noreturn(module, f.interface))
                 .collect(),
             labels: HashMap::new(),
         }

@@ -118,20 +118,23 @@ impl<'a> Facts<'a> {
 
     /// The registers that the instruction reads, including that of its guard.
     pub fn reads(&self) -> impl Iterator<Item = RegLane> + use<'a> {
-        let read = self.registers().filter(|m| m.usage.reads());
-        read.map(|m| m.place)
+        self.registers()
+            .filter(|m| m.usage.reads())
+            .map(|m| m.place)
     }
 
     /// The registers that the instruction certainly writes.
     pub fn writes(&self) -> impl Iterator<Item = RegLane> + use<'a> {
-        let written = self.registers().filter(|m| m.usage.writes());
-        written.map(|m| m.place)
+        self.registers()
+            .filter(|m| m.usage.writes())
+            .map(|m| m.place)
     }
 
     /// The registers that the instruction may write, but need not: under a guard, or because it is unknown.
     pub fn conditional_writes(&self) -> impl Iterator<Item = RegLane> + use<'a> {
-        let written = self.registers().filter(|m| m.usage.may_write());
-        written.map(|m| m.place)
+        self.registers()
+            .filter(|m| m.usage.may_write())
+            .map(|m| m.place)
     }
 
     /// Returns whether the instruction reads the carry flag.
@@ -286,17 +289,23 @@ impl<'a> Facts<'a> {
     /// vector that the form names are separate operands. Empty for an unknown instruction.
     pub fn parts(&self) -> impl Iterator<Item = (Operand, RegAccess)> + use<'a> {
         let facts = *self;
-        let parts = facts.form.parts.iter();
-        parts.filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
+        facts
+            .form
+            .parts
+            .iter()
+            .filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
     }
 
     /// The operands that the instruction writes, with the threads in which each is the same; `None` if equal operands and memory
     /// give equal results.
     pub fn results(&self) -> impl Iterator<Item = (Operand, Option<ResultUniformity>)> + use<'a> {
         let facts = *self;
-        let parts = facts.form.parts.iter();
-        let written = parts.filter(|p| matches!(p.role, Role::Def | Role::ReadWrite));
-        written.filter_map(move |part| Some((facts.operand_at(part)?, part.uniformity)))
+        facts
+            .form
+            .parts
+            .iter()
+            .filter(|part| matches!(part.role, Role::Def | Role::ReadWrite))
+            .filter_map(move |part| Some((facts.operand_at(part)?, part.uniformity)))
     }
 
     /// Returns whether the mnemonic contains a modifier.
@@ -309,9 +318,12 @@ impl<'a> Facts<'a> {
     /// The operands with a mark of the form.
     pub fn marked(&self, mark: Marks) -> impl Iterator<Item = Operand> + use<'a> {
         let facts = *self;
-        let parts = facts.form.parts.iter();
-        let marked = parts.filter(move |p| p.marks.contains(mark));
-        marked.filter_map(move |part| facts.operand_at(part))
+        facts
+            .form
+            .parts
+            .iter()
+            .filter(move |part| part.marks.contains(mark))
+            .filter_map(move |part| facts.operand_at(part))
     }
 
     /// The form of the instruction and the modifiers in its slots; `None` for an unknown instruction.

@@ -146,36 +146,36 @@ impl FormFacts {
         for effect in selection.effects() {
             facts.add_effect(selection, effect);
         }
-        // What does not say otherwise is weak.
-        let atomic = facts
+        // An ordinary access without an order is weak.
+        let is_atomic = facts
             .accesses
             .iter()
             .any(|a| a.access == Access::ReadModifyWrite);
-        let plain = !atomic && facts.proxy.is_none() && !facts.accesses.is_empty();
-        if facts.order.is_none() && plain {
+        let is_ordinary = !is_atomic && facts.proxy.is_none() && !facts.accesses.is_empty();
+        if facts.order.is_none() && is_ordinary {
             facts.order = Some(Modifier::Weak);
         }
         facts.order_accesses();
         facts
     }
 
-    /// Gives each access its order: that of the instruction, unless its accesses differ. What is copied, stored or reduced
-    /// asynchronously and told to an mbarrier completes there with `.release` at `.cluster` scope (9.7.9.12, 9.7.9.25,
-    /// 9.7.13.7); copies, and what reductions read, are weak.
+    /// Sets the order of each access: that of the instruction, unless its accesses differ. An asynchronous operation that an mbarrier
+    /// tracks completes there with `.release` at `.cluster` scope (9.7.9.12, 9.7.9.25, 9.7.13.7). The accesses of copies and the
+    /// reads of reductions are weak.
     fn order_accesses(&mut self) {
         let starts = |c: Completion| self.steps.contains(&(c, AsyncPhase::Start));
-        let (told, copies) = (starts(Completion::Mbarrier), starts(Completion::Bulk));
+        let is_tracked = starts(Completion::Mbarrier);
+        let is_asynchronous = is_tracked || starts(Completion::Bulk);
         let (order, scope) = (self.order, self.scope);
         for access in &mut self.accesses {
-            (access.order, access.scope) = if told && access.mbarrier {
+            (access.order, access.scope) = if is_tracked && access.mbarrier {
                 (Some(Modifier::Release), Some(Modifier::Cluster))
-            } else if (told || copies)
-                && !access.map
-                && (order.is_none() || access.access == Access::Read)
-            {
-                (Some(Modifier::Weak), None)
-            } else if (told || copies) && access.map {
+            } else if !is_asynchronous {
+                (order, scope)
+            } else if access.map {
                 (None, None)
+            } else if order.is_none() || access.access == Access::Read {
+                (Some(Modifier::Weak), None)
             } else {
                 (order, scope)
             };
@@ -187,7 +187,7 @@ impl FormFacts {
             let Some(written) = selection.operands().written(index) else {
                 continue;
             };
-            // What is optional inside of brackets may be absent although its place is there.
+            // An optional part of a bracketed operand has a place even if it is absent.
             if selection.operands().get(index).is_none() {
                 continue;
             }
@@ -224,7 +224,7 @@ impl FormFacts {
     }
 
     fn add_accesses(&mut self, selection: &FormMatch<'_>) {
-        for (at, part) in (0u8..).zip(self.parts.iter()) {
+        for (index, part) in (0u8..).zip(self.parts.iter()) {
             let Some(operand) = selection.form().operands().get(usize::from(part.operand)) else {
                 continue;
             };
@@ -236,19 +236,19 @@ impl FormFacts {
             }
             let bytes = match operand.size() {
                 Size::Fixed(bytes) => Bytes::Fixed(bytes.into()),
-                Size::Like(of) => match selection.width(of.into()) {
+                Size::Like(data) => match selection.width(data.into()) {
                     Some(bits) => Bytes::Fixed(bits.div_ceil(8)),
                     None => Bytes::Unknown,
                 },
-                Size::Value(of) => self.part(of).map_or(Bytes::Unknown, Bytes::Value),
+                Size::Value(count) => self.part(count).map_or(Bytes::Unknown, Bytes::Value),
                 _ => Bytes::Unknown,
             };
             let data = match operand.size() {
-                Size::Like(of) => self.part(of),
+                Size::Like(data) => self.part(data),
                 _ => None,
             };
             self.accesses.push(AccessFacts {
-                part: Some(at),
+                part: Some(index),
                 access: operand.access(),
                 space: space(selection, operand),
                 bytes,
@@ -290,7 +290,7 @@ impl FormFacts {
             EffectKind::OneThread => self.flags |= Flag::ONE_THREAD,
             EffectKind::MatrixMultiply => self.flags |= Flag::MATRIX_MULTIPLY,
             EffectKind::MatrixMove => self.flags |= Flag::MATRIX_MOVE,
-            // What is not known here must at least stay where it is.
+            // An instruction with an effect that is unknown here must not be moved.
             _ => self.flags |= Flag::SIDE,
         }
     }
@@ -312,28 +312,29 @@ fn space(selection: &FormMatch<'_>, operand: &ptx_isa::FormOperand) -> Space {
     if marks.contains(Marks::SURFACE) {
         return Space::Surface;
     }
-    // Through a generic address, also one of a parameter or a constant: ptxas does not check it.
-    let of_map = marks.contains(Marks::TENSORMAP) && operand.access() == Access::Read;
+    // A tensor map is read through a generic address, also one in a parameter or a constant: ptxas does not check its space.
+    let reads_tensor_map = marks.contains(Marks::TENSORMAP) && operand.access() == Access::Read;
     match operand.spaces() {
-        Spaces::OneOf(&[Modifier::Global]) | Spaces::GenericOr(&[Modifier::Global]) if of_map => {
+        Spaces::OneOf(&[Modifier::Global]) | Spaces::GenericOr(&[Modifier::Global])
+            if reads_tensor_map =>
+        {
             Space::Generic
         }
-        Spaces::Slot(slot) => {
-            let word = selection.word(ptx_isa::ModifierSource::Slot(slot));
-            let space = word.and_then(|w| w.state_space());
-            space.map_or(Space::Generic, Space::State)
-        }
+        Spaces::Slot(slot) => selection
+            .word(ptx_isa::ModifierSource::Slot(slot))
+            .and_then(|word| word.state_space())
+            .map_or(Space::Generic, Space::State),
         Spaces::OneOf(list) | Spaces::GenericOr(list) => {
-            let generic = matches!(operand.spaces(), Spaces::GenericOr(_));
-            let within = list.iter().filter_map(|w| w.state_space());
-            let base = within.clone().next();
-            // The specified window is nearer than the one that ptxas checks.
-            let written = written_space(selection, |s| base.is_none_or(|b| b.base() == s.base()));
-            match written {
-                Some(space) => Space::State(space),
-                None if generic => Space::Generic,
-                None if within.count() == 1 => base.map_or(Space::Any, Space::State),
-                None => Space::Any,
+            let is_generic = matches!(operand.spaces(), Spaces::GenericOr(_));
+            let mut allowed = list.iter().filter_map(|w| w.state_space());
+            let first = allowed.next();
+            // The written space may be a window of the allowed one, such as `.shared::cta` of `.shared`.
+            let written = written_space(selection, |s| first.is_none_or(|f| f.base() == s.base()));
+            match (written, first) {
+                (Some(space), _) => Space::State(space),
+                (None, _) if is_generic => Space::Generic,
+                (None, Some(space)) if allowed.next().is_none() => Space::State(space),
+                (None, _) => Space::Any,
             }
         }
         // ptxas does not check its state space.
@@ -346,14 +347,15 @@ fn space(selection: &FormMatch<'_>, operand: &ptx_isa::FormOperand) -> Space {
     }
 }
 
-/// The only state space among the modifiers that `fits`.
+/// The state space among the modifiers that satisfies a condition; `None` if several do.
 fn written_space(
     selection: &FormMatch<'_>,
-    fits: impl Fn(StateSpace) -> bool,
+    condition: impl Fn(StateSpace) -> bool,
 ) -> Option<StateSpace> {
-    let slots = 0..selection.form().slot_count();
-    let words = slots.flat_map(|slot| selection.assignment().words(slot));
-    let mut spaces = words.filter_map(|w| w.state_space()).filter(|&s| fits(s));
+    let mut spaces = (0..selection.form().slot_count())
+        .flat_map(|slot| selection.assignment().words(slot))
+        .filter_map(|word| word.state_space())
+        .filter(|&space| condition(space));
     let first = spaces.next()?;
     spaces.all(|s| s == first).then_some(first)
 }

@@ -49,10 +49,10 @@ pub struct MemoryAccess {
     pub offset: Option<i64>,
     /// The operand that holds the address, as it is written.
     pub operand: Option<Operand>,
-    /// The operand whose value is the number of bytes, where there is one.
+    /// The operand whose value is the number of bytes; `None` if no operand is.
     pub size: Option<Operand>,
-    /// The operand, possibly a vector, that is loaded or stored, and how it is accessed; `None` without
-    /// such an operand, or if its layout in memory differs.
+    /// The operand, possibly a vector, that is loaded or stored, with the access to its registers; `None` without such an operand,
+    /// or if its layout in memory differs.
     pub data: Option<(Operand, RegAccess)>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Facts<'a> {
     pub fn memory(&self) -> impl Iterator<Item = MemoryAccess> + use<'a> {
         let facts = *self;
         let proxy = facts.form.proxy.unwrap_or(Proxy::Generic);
-        let of_form = facts.form.accesses.iter().map(move |access| {
+        let form_accesses = facts.form.accesses.iter().map(move |access| {
             let operand = access.part.map(|part| facts.part(part));
             let (base, offset) = operand.map_or((None, None), |o| address(facts.body, o));
             MemoryAccess {
@@ -130,21 +130,25 @@ impl<'a> Facts<'a> {
                 data: access.data.and_then(|part| facts.part_with_usage(part)),
             }
         });
-        // Most instructions are no calls: the operands of calls are not looked for in them.
-        let of_call = (!facts.is_known() || facts.is_call()).then(|| {
-            let parameters = facts.call_lists().flat_map(|(operands, access)| {
-                let variables = operands.iter().filter(|o| matches!(o, Operand::Var(_)));
-                variables.map(move |&variable| MemoryAccess {
-                    space: Space::State(StateSpace::Param),
-                    access,
-                    base: Some(variable),
-                    offset: Some(0),
-                    operand: Some(variable),
-                    ..MemoryAccess::ANY
+        // Most instructions are no calls, so that their operands are not searched.
+        let call_accesses = (!facts.is_known() || facts.is_call()).then(|| {
+            facts
+                .call_lists()
+                .flat_map(|(operands, access)| {
+                    operands
+                        .iter()
+                        .filter(|operand| matches!(operand, Operand::Var(_)))
+                        .map(move |&variable| MemoryAccess {
+                            space: Space::State(StateSpace::Param),
+                            access,
+                            base: Some(variable),
+                            offset: Some(0),
+                            operand: Some(variable),
+                            ..MemoryAccess::ANY
+                        })
                 })
-            });
-            parameters.chain([MemoryAccess::ANY])
+                .chain([MemoryAccess::ANY])
         });
-        of_form.chain(of_call.into_iter().flatten())
+        form_accesses.chain(call_accesses.into_iter().flatten())
     }
 }

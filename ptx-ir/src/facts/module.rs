@@ -28,8 +28,9 @@ pub struct ModuleFacts<'m> {
 /// The tables of [`ModuleFacts`] without the module, for values that own the module as well.
 #[derive(Clone, Debug)]
 pub struct FactTables {
+    /// The facts of the distinct mnemonics with their shapes of operands; those of unknown instructions are the first.
     forms: Vec<FormFacts>,
-    /// The index of the facts of each instruction of each body, perhaps with [`NEVER_RETURNS`].
+    /// For each instruction of each body, the index of its facts in `forms`, perhaps with [`NEVER_RETURNS`].
     bodies: Vec<Vec<u32>>,
     /// The contents of the module; `None` before the first update.
     module: Option<ModuleStamp>,
@@ -58,12 +59,13 @@ impl Run {
             let mut number_of = |(id, inst): (InstId, &Inst)| {
                 let operands = body.operands(id);
                 let index = queries.answer(module, body, inst.sig, operands, |query| {
-                    let form = Environment::ANYWHERE.select(query).ok();
-                    let form = form.filter(|form| form.violations().is_empty());
-                    form.map_or(UNKNOWN, |form| {
-                        forms.push(FormFacts::new(&form));
-                        forms.len() as u32 - 1
-                    })
+                    match Environment::ANYWHERE.select(query) {
+                        Ok(form) if form.violations().is_empty() => {
+                            forms.push(FormFacts::new(&form));
+                            forms.len() as u32 - 1
+                        }
+                        _ => UNKNOWN,
+                    }
                 });
                 let index = index.unwrap_or(UNKNOWN);
                 let call = facts(module, body, &forms, id, index);
@@ -89,9 +91,9 @@ impl<'m> ModuleFacts<'m> {
     /// let facts = ModuleFacts::new(&module);
     /// let (id, _, body) = module.definitions().next().unwrap();
     /// let facts = facts.function(id).unwrap();
-    /// let all: Vec<_> = body.insts().map(|(inst, _)| facts.inst(inst)).collect();
-    /// assert_eq!(all[0].memory().next().unwrap().bytes, Some(4));
-    /// assert!(all[1].is_barrier() && !all[1].may_be_removed());
+    /// let [load, barrier] = [0, 1].map(|i| facts.inst(body.insts().nth(i).unwrap().0));
+    /// assert_eq!(load.memory().next().unwrap().bytes, Some(4));
+    /// assert!(barrier.is_barrier() && !barrier.may_be_removed());
     /// ```
     #[must_use]
     pub fn new(module: &'m Module) -> Self {
@@ -207,7 +209,7 @@ impl FactTables {
         self.module = Some(ModuleStamp::of(module));
         let old_length = self.forms.len();
         self.add(Run::new(module, functions));
-        // The facts that changed functions had before are not needed any more.
+        // The previous facts of changed functions are not needed any more.
         if self.forms.len().ilog2() > old_length.ilog2() {
             self.compact();
         }
@@ -270,7 +272,7 @@ impl<'a> FunctionFacts<'a> {
     }
 
     /// The registers that hold the results when the function returns, of those the body mentions: `r` of
-    /// `.func (.reg .b32 r) f()`. The caller reads them; no instruction says so.
+    /// `.func (.reg .b32 r) f()`. The caller reads them, which the facts of no instruction include.
     pub fn results(&self) -> impl Iterator<Item = RegId> + use<'a> {
         let function = self.module.functions.get(self.id);
         let returns = function.map(|f| f.interface.returns).unwrap_or_default();

@@ -21,7 +21,7 @@ pub struct TypedOperand {
     pub ty: Option<ScalarType>,
     /// The operand as it is written.
     pub operand: Operand,
-    /// How the registers in the operand are accessed when the instruction executes. Registers in an address are read.
+    /// The access to the registers in the operand when the instruction executes. Registers in an address are read.
     pub access: RegAccess,
     /// Further properties, such as [`Marks::THREAD_COUNT`].
     pub marks: Marks,
@@ -86,16 +86,23 @@ impl<'a> Facts<'a> {
     /// ```
     pub fn operands(&self) -> impl Iterator<Item = TypedOperand> + use<'a> {
         let facts = *self;
-        let parts = facts.form.parts.iter();
-        parts.filter_map(move |part| facts.typed(part))
+        facts
+            .form
+            .parts
+            .iter()
+            .filter_map(move |part| facts.typed(part))
     }
 
     /// The operand with this index among the operands of the form, which is also its index in
     /// [`Computation`](ptx_isa::Computation); `None` if it is not written.
     #[must_use]
     pub fn operand(&self, index: usize) -> Option<TypedOperand> {
-        let mut parts = self.form.parts.iter();
-        self.typed(parts.find(|part| usize::from(part.operand) == index)?)
+        let part = self
+            .form
+            .parts
+            .iter()
+            .find(|part| usize::from(part.operand) == index)?;
+        self.typed(part)
     }
 
     /// The operands that are [sources](TypedOperand::is_source).

@@ -110,9 +110,9 @@ impl<'a> Leaves<'a> {
     fn next_operand(&mut self) -> Option<Operand> {
         loop {
             let top = self.stack.get_mut(self.depth.checked_sub(1)?)?;
-            if let Some((&first, rest)) = top.split_first() {
-                *top = rest;
-                return Some(first);
+            if let Some((&operand, later_operands)) = top.split_first() {
+                *top = later_operands;
+                return Some(operand);
             }
             self.depth -= 1;
         }
@@ -138,9 +138,9 @@ impl Iterator for Leaves<'_> {
                         self.enter(core::slice::from_ref(&address.base));
                     }
                 }
-                Operand::Pair(at) => {
-                    let both = at.index()..at.index() + 2;
-                    self.enter(pool.operands().get(both).unwrap_or_default());
+                Operand::Pair(first) => {
+                    let range = first.index()..first.index() + 2;
+                    self.enter(pool.operands().get(range).unwrap_or_default());
                 }
                 _ => {}
             }
@@ -153,12 +153,12 @@ pub(super) fn plain(body: &Body, mut operand: Operand) -> (Operand, Option<u8>) 
     let mut lane = None;
     for _ in 0..DEPTH {
         match operand {
-            Operand::Not(at) | Operand::Neg(at) | Operand::Generic(at) => {
-                operand = body.pool.get(at);
+            Operand::Not(part) | Operand::Neg(part) | Operand::Generic(part) => {
+                operand = body.pool.get(part);
             }
-            Operand::Lane(selector, at) => {
+            Operand::Lane(selector, part) => {
                 lane = selector.element();
-                operand = body.pool.get(at);
+                operand = body.pool.get(part);
             }
             _ => break,
         }
@@ -175,50 +175,52 @@ pub(super) fn operand_of<'a>(
     let Some(written) = operands.get(usize::from(part.written)) else {
         return &[];
     };
-    let nth = |list: &'a [Operand], n: u8| list.get(usize::from(n)..).and_then(|l| l.get(..1));
-    let inner = match (part.inside, written) {
-        (OperandPart::Half(half), Operand::Pair(at)) => nth(
-            body.pool.operands().get(at.index()..).unwrap_or_default(),
-            half,
-        ),
-        (OperandPart::Part(n), Operand::Vector(id) | Operand::Bracket(id)) => {
-            nth(body.pool.list(*id), n)
+    let element = match (part.inside, written) {
+        (OperandPart::Half(half), Operand::Pair(first)) => {
+            body.pool.operands().get(first.index() + usize::from(half))
         }
-        _ => Some(core::slice::from_ref(written)),
+        (OperandPart::Part(index), Operand::Vector(id) | Operand::Bracket(id)) => {
+            body.pool.list(*id).get(usize::from(index))
+        }
+        _ => Some(written),
     };
-    inner.unwrap_or_default()
+    element.map_or(&[], core::slice::from_ref)
 }
 
-/// The registers of an instruction in the order of the form's operands, the guard first. A register that is in
-/// several places comes several times.
+/// The registers of an instruction in the order of the form's operands, the guard first. A register that the instruction mentions
+/// several times is returned several times.
 #[derive(Clone, Debug)]
 pub struct Mentions<'a> {
     body: &'a Body,
     operands: &'a [Operand],
     parts: &'a [Part],
+    /// The predicate of the guard; `None` if there is none, or after it was returned.
     guard: Option<Operand>,
-    guarded: bool,
-    usage: RegAccess,
+    is_guarded: bool,
+    /// The registers of the current part.
     leaves: Leaves<'a>,
-    inside: bool,
-    known: bool,
+    /// The access to the registers of the current part.
+    usage: RegAccess,
+    /// Whether the registers of the current part are still to be returned.
+    in_part: bool,
+    is_known: bool,
 }
 
 impl<'a> Mentions<'a> {
     pub(super) fn new(body: &'a Body, inst: Option<&'a Inst>, form: &'a FormFacts) -> Self {
         let operands = inst.map_or(&[][..], |i| body.pool.slice(i.operands()));
         let guard = inst.and_then(|i| i.guard());
-        let known = form.known;
+        let is_known = form.known;
         Self {
             body,
             operands,
             parts: &form.parts,
             guard: guard.map(|g| body.pool.get(g.predicate)),
-            guarded: guard.is_some(),
+            is_guarded: guard.is_some(),
+            leaves: Leaves::new(body, if is_known { &[] } else { operands }),
             usage: RegAccess::Read,
-            leaves: Leaves::new(body, if known { &[] } else { operands }),
-            inside: !known,
-            known,
+            in_part: !is_known,
+            is_known,
         }
     }
 
@@ -229,11 +231,11 @@ impl<'a> Mentions<'a> {
             operands: &[],
             parts: &[],
             guard: None,
-            guarded: true,
-            usage: RegAccess::Read,
+            is_guarded: true,
             leaves: Leaves::new(body, mentions),
-            inside: true,
-            known: false,
+            usage: RegAccess::Read,
+            in_part: true,
+            is_known: false,
         }
     }
 }
@@ -252,34 +254,34 @@ impl Iterator for Mentions<'_> {
             });
         }
         loop {
-            if self.inside {
+            if self.in_part {
                 if let Some(place) = self.leaves.next() {
-                    let usage = if self.known {
+                    let usage = if self.is_known {
                         self.usage
                     } else {
                         RegAccess::ReadMayWrite
                     };
                     return Some(RegUse { place, usage });
                 }
-                self.inside = false;
+                self.in_part = false;
             }
-            let (part, rest) = self.parts.split_first()?;
-            self.parts = rest;
-            let usage = if self.guarded {
+            let (part, later_parts) = self.parts.split_first()?;
+            self.parts = later_parts;
+            let usage = if self.is_guarded {
                 part.usage.guarded()
             } else {
                 part.usage
             };
-            let slice = operand_of(self.body, self.operands, part);
-            match slice {
-                // By far the most operands.
+            let operand = operand_of(self.body, self.operands, part);
+            match operand {
+                // Most operands are registers.
                 [Operand::Reg(register)] => {
                     let place = (*register).into();
                     return Some(RegUse { place, usage });
                 }
                 [] | [Operand::Small(_) | Operand::Special(_) | Operand::Label(_)] => {}
                 [Operand::Address(id)] => {
-                    // The registers of an address are read, whatever happens to the memory there.
+                    // The registers of an address are read even if the memory is written.
                     self.usage = RegAccess::Read;
                     if let Some(address) = self.body.pool.address(*id) {
                         if let (Operand::Reg(register), Operand::Absent | Operand::Small(_)) =
@@ -290,14 +292,14 @@ impl Iterator for Mentions<'_> {
                                 usage: RegAccess::Read,
                             });
                         }
-                        self.leaves = Leaves::new(self.body, slice);
-                        self.inside = true;
+                        self.leaves = Leaves::new(self.body, operand);
+                        self.in_part = true;
                     }
                 }
                 _ => {
                     self.usage = usage;
-                    self.leaves = Leaves::new(self.body, slice);
-                    self.inside = true;
+                    self.leaves = Leaves::new(self.body, operand);
+                    self.in_part = true;
                 }
             }
         }

@@ -75,22 +75,23 @@ impl ModuleStamp {
 
     /// Checks that a module has the same contents.
     pub(super) fn check(self, module: &Module) -> Result<(), StaleFacts> {
-        let now = Self::of(module);
-        if self.content == now.content {
+        let current = Self::of(module);
+        if self.content == current.content {
             return Ok(());
         }
-        Err(match self.revision == now.revision {
-            true => StaleFacts::Module,
-            false => StaleFacts::Revision {
+        Err(if self.revision == current.revision {
+            StaleFacts::Module
+        } else {
+            StaleFacts::Revision {
                 facts: self.revision,
-                module: now.revision,
-            },
+                module: current.revision,
+            }
         })
     }
 }
 
 impl Stamp {
-    /// The stamp of what is computed from these facts.
+    /// The stamp of a result that is computed from these facts.
     #[must_use]
     pub fn of(facts: FunctionFacts<'_>) -> Self {
         Self {
@@ -99,20 +100,19 @@ impl Stamp {
         }
     }
 
-    /// Checks that what has this stamp was computed from the same function of the same module, which was not edited since.
+    /// Checks that the result with this stamp was computed from the same function of the same module, which was not edited since.
     ///
     /// # Errors
     ///
-    /// It was not.
+    /// The function, the module or its revision differs.
     pub fn check(self, facts: FunctionFacts<'_>) -> Result<(), StaleFacts> {
         self.module.check(facts.module())?;
-        let now = Self::of(facts);
-        match self.function == now.function {
-            true => Ok(()),
-            false => Err(StaleFacts::Function {
-                facts: self.function,
-                function: now.function,
-            }),
+        if self.function == facts.id() {
+            return Ok(());
         }
+        Err(StaleFacts::Function {
+            facts: self.function,
+            function: facts.id(),
+        })
     }
 }

@@ -12,7 +12,7 @@ pub enum Text {
     Instruction,
     /// The head of a function.
     Head,
-    /// Anything else: a declaration, a directive, a label. `generic(x)` is an operator there, whatever has that name.
+    /// Any other statement: a declaration, a directive, a label. `generic(x)` is an operator there, even if `generic` is declared.
     Other,
 }
 
@@ -36,42 +36,48 @@ pub struct Word {
 #[derive(Clone, Debug)]
 pub struct Words<'t> {
     text: &'t [u8],
-    tokens: Peekable<Solid<'t>>,
-    of: Text,
+    tokens: Peekable<TokensWithoutTrivia<'t>>,
+    kind: Text,
+    /// The number of open parentheses.
     depth: usize,
-    behind_guard: bool,
-    opcode: bool,
+    /// The last token was the `@` or `!` of a guard.
+    after_guard_sign: bool,
+    /// The opcode of the instruction was read.
+    has_opcode: bool,
 }
 
 impl<'t> Words<'t> {
     /// The words of one statement or item.
     #[must_use]
-    pub fn new(text: &'t [u8], of: Text) -> Self {
+    pub fn new(text: &'t [u8], kind: Text) -> Self {
         Self {
             text,
-            tokens: Solid(Lexer::fragment(text)).peekable(),
-            of,
+            tokens: TokensWithoutTrivia(Lexer::fragment(text)).peekable(),
+            kind,
             depth: 0,
-            behind_guard: false,
-            opcode: false,
+            after_guard_sign: false,
+            has_opcode: false,
         }
     }
 
-    /// In `r<9>`: where the count after the name of the range begins, from the start of the text.
+    /// The span of the count after the name of a range such as `r<9>`, from the start of the text.
     pub fn range_count(&mut self) -> Option<Span> {
         let text = self.text;
         let open = self.tokens.next_if(|t| t.span.of(text) == b"<")?;
         Some(self.tokens.peek().map_or(open.span, |t| t.span))
     }
 
-    fn is_name(&mut self, word: &[u8], of_guard: bool) -> bool {
+    fn is_name(&mut self, word: &[u8], is_guard: bool) -> bool {
         let text = self.text;
-        match self.of {
-            Text::Instruction => of_guard || core::mem::replace(&mut self.opcode, true),
+        match self.kind {
+            Text::Instruction => is_guard || core::mem::replace(&mut self.has_opcode, true),
             Text::Head => true,
             Text::Other => {
-                let called = |t: &Token| t.span.of(text) == b"(";
-                word != b"generic" || !self.tokens.peek().is_some_and(called)
+                word != b"generic"
+                    || self
+                        .tokens
+                        .peek()
+                        .is_none_or(|next| next.span.of(text) != b"(")
             }
         }
     }
@@ -84,8 +90,8 @@ impl Iterator for Words<'_> {
         while let Some(token) = self.tokens.next() {
             let (span, word) = (token.span, token.span.of(self.text));
             if token.kind == TokenKind::Ident {
-                let of_guard = core::mem::take(&mut self.behind_guard);
-                if self.is_name(word, of_guard) {
+                let is_guard = core::mem::take(&mut self.after_guard_sign);
+                if self.is_name(word, is_guard) {
                     let depth = self.depth;
                     return Some(Word { span, depth });
                 }
@@ -96,17 +102,16 @@ impl Iterator for Words<'_> {
                 b")" => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
-            self.behind_guard = matches!(word, b"@" | b"!");
+            self.after_guard_sign = matches!(word, b"@" | b"!");
         }
         None
     }
 }
 
-/// Tokens without the trivia between them.
 #[derive(Clone, Debug)]
-struct Solid<'t>(Lexer<'t>);
+struct TokensWithoutTrivia<'t>(Lexer<'t>);
 
-impl Iterator for Solid<'_> {
+impl Iterator for TokensWithoutTrivia<'_> {
     type Item = Token;
 
     fn next(&mut self) -> Option<Token> {

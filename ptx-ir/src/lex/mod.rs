@@ -1,4 +1,4 @@
-//! The lexer: bytes → tokens and trivia, every byte in exactly one of them.
+//! The lexer. Every byte of a text is in exactly one token or piece of trivia.
 //!
 //! It serves editors, diagnostics and tools that want tokens; the parser uses the functions of `scan` directly and keeps no
 //! tokens.
@@ -21,7 +21,7 @@ use crate::Span;
 use number::NumberKind;
 use scan::{class, is, peek};
 
-/// Why a number is invalid.
+/// The reason for which a number is invalid.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum NumberError {
@@ -133,11 +133,11 @@ pub struct Lexer<'s> {
     /// The last token was an identifier or a dotted word: a dot now begins a word even before a
     /// digit (`tex.1d`), not a number.
     after_word: bool,
-    /// The text is a whole file.
+    /// Whether the text is a whole file.
     file: bool,
-    /// The end of the source after the last token, which was `.source_begin`.
+    /// The end of the source text that begins after the last token; `None` if that is not a `.source_begin`.
     source_end: Option<usize>,
-    /// There was a `.source_begin` without an end.
+    /// Whether there was a `.source_begin` without an end. Then no later one has an end.
     no_source_end: bool,
 }
 
@@ -155,9 +155,9 @@ impl<'s> Lexer<'s> {
     /// Lexes `src`, a part of a source that does not begin it: there is no byte order mark.
     #[must_use]
     pub fn fragment(src: &'s [u8]) -> Self {
-        let most = crate::Limits::default().source_bytes;
+        let max_bytes = crate::Limits::default().source_bytes;
         Self {
-            src: src.get(..most).unwrap_or(src),
+            src: src.get(..max_bytes).unwrap_or(src),
             pos: 0,
             after_word: false,
             file: false,
@@ -229,7 +229,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// The length of the punctuation mark at `pos`, 0 where there is none.
+/// The length of the punctuation mark at `pos`; 0 if there is none.
 pub(crate) fn punct_len(src: &[u8], pos: usize) -> usize {
     match (peek(src, pos), peek(src, pos + 1)) {
         (b'<', b'<' | b'=')

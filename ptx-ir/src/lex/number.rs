@@ -1,4 +1,4 @@
-//! Number literals: every spelling PTX knows, and what each is worth.
+//! Number literals: their spellings and values.
 
 use super::NumberError;
 use super::scan::{self, class, peek};
@@ -35,88 +35,85 @@ pub enum NumberValue {
 pub fn scan_number(src: &[u8], pos: usize) -> (usize, NumberKind) {
     let second = peek(src, pos + 1);
     if peek(src, pos) == b'0' && second.is_ascii_alphabetic() {
-        let digits = |mask: u8| {
-            let mut p = pos + 2;
-            while scan::is(peek(src, p), mask) {
-                p += 1;
-            }
-            p
-        };
+        let digits = pos + 2;
         match second {
-            b'x' | b'X' => return integer_tail(src, digits(class::HEX), pos + 2),
+            b'x' | b'X' => return integer_end(src, digits, scan::run(src, digits, class::HEX)),
             b'b' | b'B' => {
-                let mut p = pos + 2;
-                while matches!(peek(src, p), b'0' | b'1') {
-                    p += 1;
+                let mut digits_end = digits;
+                while matches!(peek(src, digits_end), b'0' | b'1') {
+                    digits_end += 1;
                 }
-                return integer_tail(src, p, pos + 2);
+                return integer_end(src, digits, digits_end);
             }
-            b'f' | b'F' | b'd' | b'D' => {
-                let single = matches!(second, b'f' | b'F');
-                let end = scan::word_end(src, pos + 2);
-                let want = if single { 8 } else { 16 };
-                let ok = end - pos - 2 == want && digits(class::HEX) == end;
-                let kind = match (ok, single) {
-                    (true, true) => NumberKind::Single,
-                    (true, false) => NumberKind::Double,
-                    (false, _) => NumberKind::Bad,
-                };
-                return (end, kind);
-            }
+            b'f' | b'F' => return scan_float_bits(src, digits, 8, NumberKind::Single),
+            b'd' | b'D' => return scan_float_bits(src, digits, 16, NumberKind::Double),
             _ => {}
         }
     }
-    let digits = |mut p: usize| {
-        while peek(src, p).is_ascii_digit() {
-            p += 1;
-        }
-        p
-    };
-    let whole = digits(pos);
-    let mut end = whole;
+    let integer_part_end = scan::run(src, pos, class::DIGIT);
+    let mut end = integer_part_end;
     if peek(src, end) == b'.' {
-        end = digits(end + 1);
+        end = scan::run(src, end + 1, class::DIGIT);
     }
     if matches!(peek(src, end), b'e' | b'E') {
-        let mut p = end + 1;
-        if matches!(peek(src, p), b'+' | b'-') {
-            p += 1;
-        }
-        if peek(src, p).is_ascii_digit() {
-            end = digits(p);
+        let has_sign = matches!(peek(src, end + 1), b'+' | b'-');
+        let exponent = end + 1 + usize::from(has_sign);
+        if peek(src, exponent).is_ascii_digit() {
+            end = scan::run(src, exponent, class::DIGIT);
         }
     }
-    if end == whole {
-        let octal = peek(src, pos) == b'0' && whole - pos > 1;
-        let (tail, kind) = integer_tail(src, whole, pos);
-        let bad = octal && src[pos..whole].iter().any(|&b| b > b'7');
-        return (tail, if bad { NumberKind::Bad } else { kind });
+    if end == integer_part_end {
+        let digits = &src[pos..integer_part_end];
+        let is_octal = digits.len() > 1 && digits[0] == b'0';
+        let (end, kind) = integer_end(src, pos, integer_part_end);
+        if is_octal && digits.iter().any(|&digit| digit > b'7') {
+            return (end, NumberKind::Bad);
+        }
+        return (end, kind);
     }
-    match scan::word_end(src, end) {
-        tail if tail > end => (tail, NumberKind::Bad),
-        _ => (end, NumberKind::Decimal),
+    let word_end = scan::word_end(src, end);
+    if word_end > end {
+        (word_end, NumberKind::Bad)
+    } else {
+        (end, NumberKind::Decimal)
     }
 }
 
-/// An integer's digits end at `end` and began at `first`: takes the suffix `U` and anything glued on.
-fn integer_tail(src: &[u8], mut end: usize, first: usize) -> (usize, NumberKind) {
-    let empty = end == first;
-    if peek(src, end) == b'U' {
-        end += 1;
+/// The end and kind of a number that must have `count` hexadecimal digits from `digits` on.
+fn scan_float_bits(
+    src: &[u8],
+    digits: usize,
+    count: usize,
+    kind: NumberKind,
+) -> (usize, NumberKind) {
+    let end = scan::word_end(src, digits);
+    if end - digits == count && scan::run(src, digits, class::HEX) == end {
+        (end, kind)
+    } else {
+        (end, NumberKind::Bad)
     }
-    let tail = scan::word_end(src, end);
-    let bad = empty || tail > end;
-    (
-        tail,
-        if bad {
-            NumberKind::Bad
-        } else {
-            NumberKind::Integer
-        },
-    )
 }
 
-/// The value of a whole literal `text`.
+/// The end and kind of an integer with these digits: includes the suffix `U`, and word characters that make it malformed.
+fn integer_end(src: &[u8], digits: usize, digits_end: usize) -> (usize, NumberKind) {
+    let has_suffix = peek(src, digits_end) == b'U';
+    let end = digits_end + usize::from(has_suffix);
+    let word_end = scan::word_end(src, end);
+    if digits_end == digits || word_end > end {
+        (word_end, NumberKind::Bad)
+    } else {
+        (end, NumberKind::Integer)
+    }
+}
+
+/// The lowest 64 bits of a hexadecimal number.
+fn hex_value(digits: &[u8]) -> u64 {
+    digits.iter().fold(0, |value, &digit| {
+        value << 4 | (digit as char).to_digit(16).unwrap_or(0) as u64
+    })
+}
+
+/// The value of a literal, which is the whole of `text`.
 ///
 /// An integer keeps its low 64 bits. See sections 4.5.1 and 4.5.2 of the PTX ISA manual.
 ///
@@ -129,41 +126,36 @@ pub fn number_value(text: &[u8]) -> Result<NumberValue, NumberError> {
     if end != text.len() {
         return Err(NumberError::Malformed);
     }
-    let hex = |digits: &[u8]| {
-        digits.iter().fold(0u64, |v, &b| {
-            v << 4 | (b as char).to_digit(16).unwrap_or(0) as u64
-        })
-    };
     match kind {
         NumberKind::Bad => match text {
             [b'0', b'f' | b'F' | b'd' | b'D', ..] => Err(NumberError::ExactDigits),
             _ => Err(NumberError::Malformed),
         },
-        NumberKind::Single => Ok(NumberValue::Single(hex(&text[2..]) as u32)),
-        NumberKind::Double => Ok(NumberValue::Double(hex(&text[2..]))),
+        NumberKind::Single => Ok(NumberValue::Single(hex_value(&text[2..]) as u32)),
+        NumberKind::Double => Ok(NumberValue::Double(hex_value(&text[2..]))),
         NumberKind::Decimal => {
             let text = core::str::from_utf8(text).map_err(|_| NumberError::Malformed)?;
             let value: f64 = text.parse().map_err(|_| NumberError::Malformed)?;
-            let zero = !text
+            let is_zero = !text
                 .bytes()
                 .take_while(|b| !b"eE".contains(b))
                 .any(|b| b > b'0');
-            if value.is_normal() || zero {
+            if value.is_normal() || is_zero {
                 Ok(NumberValue::Double(value.to_bits()))
             } else {
                 Err(NumberError::Overflow)
             }
         }
         NumberKind::Integer => {
-            let (digits, suffix) = match text {
-                [digits @ .., b'U'] => (digits, true),
+            let (number, has_suffix) = match text {
+                [number @ .., b'U'] => (number, true),
                 _ => (text, false),
             };
-            let (digits, radix) = match digits {
-                [b'0', b'x' | b'X', rest @ ..] => (rest, 16u64),
-                [b'0', b'b' | b'B', rest @ ..] => (rest, 2),
-                [b'0', rest @ ..] if !rest.is_empty() => (rest, 8),
-                _ => (digits, 10),
+            let (digits, radix) = match number {
+                [b'0', b'x' | b'X', digits @ ..] => (digits, 16u64),
+                [b'0', b'b' | b'B', digits @ ..] => (digits, 2),
+                [b'0', digits @ ..] if !digits.is_empty() => (digits, 8),
+                _ => (number, 10),
             };
             let mut value = 0u64;
             for &b in digits {
@@ -175,7 +167,7 @@ pub fn number_value(text: &[u8]) -> Result<NumberValue, NumberError> {
             }
             Ok(NumberValue::Integer(
                 value,
-                suffix || value > i64::MAX as u64,
+                has_suffix || value > i64::MAX as u64,
             ))
         }
     }

@@ -1,5 +1,5 @@
-//! The scanning primitives that the lexer and the parser share: each looks at a source from a
-//! position and says where something ends. None allocates; none reads past the end.
+//! The scanning functions of the lexer and the parser: each returns the end of a token or of trivia at a position of a source.
+//! None allocates, and none reads past the end.
 
 /// Byte classes, as bits of [`CLASS`].
 pub mod class {
@@ -21,11 +21,10 @@ pub mod class {
 /// The classes of every byte.
 pub static CLASS: [u8; 256] = {
     use class::{DIGIT, HEX, IDENT, START, WHITESPACE, WORD};
-    let mut t = [0u8; 256];
-    let mut b = 0usize;
-    while b < 256 {
-        let c = b as u8;
-        t[b] = match c {
+    let mut classes = [0u8; 256];
+    let mut byte = 0usize;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
             b'a'..=b'f' | b'A'..=b'F' => IDENT | START | WORD | HEX,
             b'a'..=b'z' | b'A'..=b'Z' => IDENT | START | WORD,
             b'0'..=b'9' => IDENT | WORD | DIGIT | HEX,
@@ -35,9 +34,9 @@ pub static CLASS: [u8; 256] = {
             b' ' | b'\t' | b'\n' | b'\r' | 0x0c | 0x1a => WHITESPACE,
             _ => 0,
         };
-        b += 1;
+        byte += 1;
     }
-    t
+    classes
 };
 
 /// Whether `b` has one of the classes in `mask`.
@@ -47,7 +46,7 @@ pub fn is(b: u8, mask: u8) -> bool {
     CLASS[b as usize] & mask != 0
 }
 
-/// The byte at `pos`, or 0 at the end. A NUL byte of the source is told apart by the position.
+/// The byte at `pos`; 0 at the end, and for a NUL byte of the source.
 #[inline(always)]
 #[must_use]
 pub fn peek(src: &[u8], pos: usize) -> u8 {
@@ -57,8 +56,9 @@ pub fn peek(src: &[u8], pos: usize) -> u8 {
     }
 }
 
+/// The end of the run of bytes of one of the classes in `mask` from `pos`.
 #[inline(always)]
-fn run(src: &[u8], mut pos: usize, mask: u8) -> usize {
+pub(super) fn run(src: &[u8], mut pos: usize, mask: u8) -> usize {
     while is(peek(src, pos), mask) {
         pos += 1;
     }
@@ -100,20 +100,20 @@ pub fn dot_word_end(src: &[u8], pos: usize) -> usize {
     {
         let part = end + 2;
         end = word_end(src, part);
-        let number = |at: usize| peek(src, at).is_ascii_digit();
-        if peek(src, end) == b':' && number(end + 1) && (part..end).all(number) {
+        let is_digit = |pos: usize| peek(src, pos).is_ascii_digit();
+        if peek(src, end) == b':' && is_digit(end + 1) && (part..end).all(is_digit) {
             return word_end(src, end + 1);
         }
     }
     end
 }
 
-/// The contents of a stretch of trivia.
+/// The contents of the trivia between two tokens.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug, Hash)]
 pub struct Trivia {
-    /// A newline, inside a comment or not.
+    /// Whether there is a newline, inside a comment or not.
     pub newline: bool,
-    /// A comment or a line marker.
+    /// Whether there is a comment or a line marker.
     pub comment: bool,
     /// The offset of a block comment that does not end.
     pub unterminated: Option<u32>,
@@ -121,15 +121,15 @@ pub struct Trivia {
 
 /// The end of the white space and comments from `pos`.
 #[inline]
-pub fn skip_trivia(src: &[u8], mut pos: usize, seen: &mut Trivia) -> usize {
+pub fn skip_trivia(src: &[u8], mut pos: usize, trivia: &mut Trivia) -> usize {
     loop {
         match peek(src, pos) {
             b' ' | b'\t' | b'\r' | 0x0c | 0x1a => pos += 1,
             b'\n' => {
-                seen.newline = true;
+                trivia.newline = true;
                 pos += 1;
             }
-            b'/' | b'#' => match comment_end(src, pos, seen) {
+            b'/' | b'#' => match comment_end(src, pos, trivia) {
                 Some(end) => pos = end,
                 None => return pos,
             },
@@ -140,25 +140,24 @@ pub fn skip_trivia(src: &[u8], mut pos: usize, seen: &mut Trivia) -> usize {
 
 /// The end of the comment or line marker that begins at `pos`, if one does.
 #[cold]
-fn comment_end(src: &[u8], pos: usize, seen: &mut Trivia) -> Option<usize> {
-    let rest = src.get(pos..)?;
-    match rest {
+fn comment_end(src: &[u8], pos: usize, trivia: &mut Trivia) -> Option<usize> {
+    match src.get(pos..)? {
         [b'/', b'/', ..] => {
-            seen.comment = true;
+            trivia.comment = true;
             Some(line_end(src, pos))
         }
         [b'/', b'*', ..] => {
-            seen.comment = true;
+            trivia.comment = true;
             let end = block_comment_end(src, pos);
             if end.is_none() {
-                seen.unterminated = Some(pos as u32);
+                trivia.unterminated = Some(pos as u32);
             }
             let end = end.unwrap_or(src.len());
-            seen.newline |= memchr::memchr(b'\n', &src[pos..end]).is_some();
+            trivia.newline |= memchr::memchr(b'\n', &src[pos..end]).is_some();
             Some(end)
         }
         [b'#', ..] if is_line_marker(src, pos) => {
-            seen.comment = true;
+            trivia.comment = true;
             Some(line_end(src, pos))
         }
         _ => None,
@@ -176,15 +175,15 @@ pub fn block_comment_end(src: &[u8], pos: usize) -> Option<usize> {
 #[inline]
 #[must_use]
 pub fn line_end(src: &[u8], pos: usize) -> usize {
-    let rest = src.get(pos..).unwrap_or_default();
-    memchr::memchr(b'\n', rest).map_or(src.len(), |i| pos + i)
+    let text = src.get(pos..).unwrap_or_default();
+    memchr::memchr(b'\n', text).map_or(src.len(), |i| pos + i)
 }
 
 /// Whether `pos` is the first byte of its line that is not whitespace.
 #[must_use]
 pub fn at_line_start(src: &[u8], pos: usize) -> bool {
-    let before = src.get(..pos).unwrap_or_default();
-    before
+    src.get(..pos)
+        .unwrap_or_default()
         .iter()
         .rev()
         .find(|&&b| b == b'\n' || !is(b, class::WHITESPACE))
@@ -202,14 +201,14 @@ pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
         .unwrap_or(text)
         .trim_ascii_start();
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let Some(rest) = text[digits..].trim_ascii_start().strip_prefix(b"\"") else {
+    let Some(file_name) = text[digits..].trim_ascii_start().strip_prefix(b"\"") else {
         return false;
     };
-    let Some(close) = rest.iter().position(|&b| b == b'"') else {
+    let Some(close) = file_name.iter().position(|&b| b == b'"') else {
         return false;
     };
     digits > 0
-        && rest[close + 1..]
+        && file_name[close + 1..]
             .iter()
             .all(|&b| b.is_ascii_digit() || is(b, class::WHITESPACE))
 }
@@ -231,11 +230,11 @@ pub fn source_text_end(src: &[u8], pos: usize) -> Option<usize> {
 }
 
 /// The end of the string whose `"` is at `pos`, and whether it is closed. Strings know no escape
-/// and may run over newlines; one that is never closed ends with its line.
+/// and may contain newlines; one that is never closed ends with its line.
 #[must_use]
 pub fn string_end(src: &[u8], pos: usize) -> (usize, bool) {
-    let rest = src.get(pos + 1..).unwrap_or_default();
-    match memchr::memchr(b'"', rest) {
+    let text = src.get(pos + 1..).unwrap_or_default();
+    match memchr::memchr(b'"', text) {
         Some(i) => (pos + 1 + i + 1, true),
         None => (line_end(src, pos), false),
     }

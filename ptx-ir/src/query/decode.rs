@@ -1,4 +1,4 @@
-//! From a key to the operands that the table is asked about.
+//! The operands for a query to the instruction table, read from a key.
 
 use alloc::vec::Vec;
 use ptx_isa::{
@@ -55,7 +55,7 @@ impl<I: Iterator<Item = u8>> Decoder<I> {
         }
     }
 
-    /// Reads signs and suffixes; gives the tag after them.
+    /// Reads signs and suffixes, and returns the tag after them.
     fn prefixes(&mut self, first: u8, operand: &mut ActualOperand<'static>) -> u8 {
         let mut byte = first;
         loop {
@@ -106,8 +106,8 @@ impl<I: Iterator<Item = u8>> Decoder<I> {
         Some(value)
     }
 
-    fn index<T>(&mut self, of: impl Fn(usize) -> Option<T>) -> Option<T> {
-        of(self.bytes.next()?.into())
+    fn index<T>(&mut self, from_index: impl Fn(usize) -> Option<T>) -> Option<T> {
+        from_index(self.bytes.next()?.into())
     }
 
     fn leaf(&mut self, tag: u8) -> Option<OperandShape<'static>> {
@@ -143,36 +143,37 @@ impl<I: Iterator<Item = u8>> Decoder<I> {
 
 /// The operands of a level; their parts are the operands of the level below.
 fn link<'a>(level: &[Node], below: &'a [ActualOperand<'a>]) -> Vec<ActualOperand<'a>> {
-    let linked = |node: &Node| {
-        let parts = below.get(node.first..node.first + node.count);
-        let parts = parts.unwrap_or_default();
-        let shape = match node.group {
-            Group::None => node.operand.shape,
+    let mut operands = Vec::with_capacity(level.len());
+    for node in level {
+        let parts = below
+            .get(node.first..node.first + node.count)
+            .unwrap_or_default();
+        let mut operand = node.operand;
+        operand.shape = match node.group {
+            Group::None => operand.shape,
             Group::Bracket => OperandShape::Bracket(parts),
             Group::Vector => OperandShape::Vector(parts),
             Group::Pair => parts.try_into().map_or(MALFORMED, OperandShape::Pair),
         };
-        let mut operand = node.operand;
-        operand.shape = shape;
-        operand
-    };
-    level.iter().map(linked).collect()
+        operands.push(operand);
+    }
+    operands
 }
 
 impl ShapeKey {
-    /// Calls `with` with the operands, and where the instruction is.
-    pub(super) fn decode<R>(&self, with: impl FnOnce(&[ActualOperand<'_>], u8) -> R) -> R {
+    /// Calls `query` with the operands and the tag of the function that contains the instruction.
+    pub(super) fn decode<R>(&self, query: impl FnOnce(&[ActualOperand<'_>], u8) -> R) -> R {
         let mut decoder = Decoder {
             bytes: self.bytes(),
             levels: Default::default(),
         };
-        let place = decoder.bytes.next().unwrap_or(tag::IN_FUNC);
+        let function_tag = decoder.bytes.next().unwrap_or(tag::IN_FUNC);
         while let Some(byte) = decoder.bytes.next() {
             decoder.operand(byte, 0);
         }
         let [outer, middle, inner] = decoder.levels;
         let inner = link(&inner, &[]);
         let middle = link(&middle, &inner);
-        with(&link(&outer, &middle), place)
+        query(&link(&outer, &middle), function_tag)
     }
 }

@@ -1,4 +1,4 @@
-//! From the operands of an instruction to their key.
+//! The key of the operands of an instruction.
 
 use ptx_isa::{ScalarType, Selector, SpecialReg, TypeKind};
 
@@ -17,8 +17,7 @@ pub(super) enum Immediates {
     Values,
 }
 
-/// An operand about which the table cannot be asked: an undeclared name, an unknown type. Both are reported by the
-/// parser.
+/// An operand has no shape: it is an undeclared name, or its type is unknown. The parser reports both.
 pub(super) struct Unknown;
 
 /// The deepest nesting of operands that some instruction takes.
@@ -32,12 +31,12 @@ pub(super) struct Encoder<'m> {
 }
 
 impl Encoder<'_> {
-    /// Encodes the first operands that are simple, as those of most instructions are: registers, small integers and
-    /// addresses in registers. Gives the bytes of the key, how many bits they are, and how many operands.
+    /// Encodes the first operands as far as they are simple: registers, small integers and addresses in registers, as most operands
+    /// are. Returns the bytes of the key, the number of their bits, and the number of operands.
     #[inline]
     pub(super) fn simple_operands(&self, operands: &[Operand]) -> (u64, u32, usize) {
         let mut word = u64::from(self.names.place());
-        let (mut bits, mut done) = (8, 0);
+        let (mut bits, mut count) = (8, 0);
         for &operand in operands {
             let Some((bytes, len)) = self.simple(operand) else {
                 break;
@@ -47,21 +46,23 @@ impl Encoder<'_> {
             }
             word |= u64::from(bytes) << bits;
             bits += len;
-            done += 1;
+            count += 1;
         }
-        (word, bits, done)
+        (word, bits, count)
     }
 
     /// Encodes the operands of an instruction.
     pub(super) fn encode(&self, operands: &[Operand], key: &mut ShapeKey) -> Result<(), Unknown> {
-        let (word, bits, done) = self.simple_operands(operands);
+        let (word, bits, encoded) = self.simple_operands(operands);
         key.start(word, (bits / 8) as u8);
-        let rest = operands.get(done..).unwrap_or_default();
-        let mut rest = rest.iter();
-        rest.try_for_each(|&operand| self.operand(operand, 0, key))
+        operands
+            .get(encoded..)
+            .unwrap_or_default()
+            .iter()
+            .try_for_each(|&operand| self.operand(operand, 0, key))
     }
 
-    /// The bytes of a simple operand, and how many bits they are.
+    /// The bytes of a simple operand, and the number of their bits.
     #[inline]
     fn simple(&self, operand: Operand) -> Option<(u32, u32)> {
         match operand {
@@ -112,15 +113,15 @@ impl Encoder<'_> {
             }
             Operand::Bracket(id) => self.parts(tag::BRACKET, pool.list(id), depth, key)?,
             Operand::Vector(id) => self.parts(tag::VECTOR, pool.list(id), depth, key)?,
-            Operand::Pair(at) => {
+            Operand::Pair(position) => {
                 key.push(tag::PAIR);
-                let (first, second) = pool.pair(at);
+                let (first, second) = pool.pair(position);
                 self.operand(first, depth + 1, key)?;
                 self.operand(second, depth + 1, key)?;
             }
-            Operand::Not(at) => self.signed(tag::INVERTED, at, depth, key)?,
-            Operand::Neg(at) => self.signed(tag::NEGATED, at, depth, key)?,
-            Operand::Lane(selector, at) => self.lanes(selector, pool.get(at), depth, key)?,
+            Operand::Not(part) => self.signed(tag::INVERTED, part, depth, key)?,
+            Operand::Neg(part) => self.signed(tag::NEGATED, part, depth, key)?,
+            Operand::Lane(selector, part) => self.lanes(selector, pool.get(part), depth, key)?,
             _ => key.push(tag::LIST),
         }
         Ok(())
@@ -174,15 +175,16 @@ impl Encoder<'_> {
             key.push(tag::LIST);
             return Ok(());
         }
-        // In brackets, only a sum with the address of other variables is an address again.
-        let register = matches!(address.base, Operand::Reg(_)) || self.is_handle(address.base);
+        // The offset from another variable is not encoded: the sum is an address of that variable again.
+        let has_encoded_offset =
+            matches!(address.base, Operand::Reg(_)) || self.is_handle(address.base);
         match address.form {
             AddressForm::Bracketed | AddressForm::Unified => {
                 if address.form == AddressForm::Unified && !self.is_unified(address.base) {
                     key.push(tag::UNIFIED);
                 }
                 key.push(tag::BRACKET);
-                if register && !matches!(address.offset, Operand::Absent) {
+                if has_encoded_offset && !matches!(address.offset, Operand::Absent) {
                     key.push(tag::OFFSET);
                 }
                 self.operand(address.base, depth + 1, key)?;
@@ -219,12 +221,12 @@ impl Encoder<'_> {
     fn signed(
         &self,
         tag: u8,
-        at: OperandRef,
+        part: OperandRef,
         depth: u8,
         key: &mut ShapeKey,
     ) -> Result<(), Unknown> {
         key.push(tag);
-        match self.body.pool.get(at) {
+        match self.body.pool.get(part) {
             // No instruction takes two signs.
             Operand::Not(_) | Operand::Neg(_) => key.push(tag::LIST),
             operand => self.operand(operand, depth, key)?,
@@ -268,17 +270,16 @@ impl Encoder<'_> {
     }
 
     fn is_handle(&self, base: Operand) -> bool {
-        let opaque = |ty: ScalarType| ty.kind() == TypeKind::Opaque;
-        matches!(self.kind(base), Some(NameKind::Variable { ty, .. }) if opaque(ty))
+        matches!(
+            self.kind(base),
+            Some(NameKind::Variable { ty, .. }) if ty.kind() == TypeKind::Opaque
+        )
     }
 
     fn is_array(&self, base: Operand) -> bool {
-        let Some(kind) = self.kind(base) else {
-            return false;
-        };
         matches!(
-            kind,
-            NameKind::Variable { array: true, .. } | NameKind::Unknown
+            self.kind(base),
+            Some(NameKind::Variable { array: true, .. } | NameKind::Unknown)
         )
     }
 
@@ -293,7 +294,7 @@ impl Encoder<'_> {
         )
     }
 
-    /// Whether an offset may be one: floating-point numbers may not.
+    /// Whether an operand may be an offset: floating-point numbers may not.
     fn is_offset(&self, offset: Operand) -> Result<bool, Unknown> {
         match offset {
             Operand::Name(_) => Err(Unknown),
@@ -307,9 +308,10 @@ impl Encoder<'_> {
 }
 
 fn special(register: SpecialReg, key: &mut ShapeKey) {
-    let tag = match register.is_vector() {
-        true => tag::SPECIAL_VECTOR,
-        false => tag::SPECIAL,
+    let tag = if register.is_vector() {
+        tag::SPECIAL_VECTOR
+    } else {
+        tag::SPECIAL
     };
     key.extend(&[tag, register.index() as u8]);
 }

@@ -14,7 +14,7 @@ struct Entry<A> {
     /// Whether opcode and modifiers are known.
     known: bool,
     immediates: Immediates,
-    /// The shape of the operands seen last, with the answer; most often the next ones have the same shape.
+    /// The shape of the last operands, with the answer. The next ones mostly have the same shape.
     last: Option<(u128, A)>,
 }
 
@@ -24,9 +24,10 @@ impl<A> Entry<A> {
         let forms = signature.instruction().map_or(&[][..], |i| i.forms());
         Self {
             known: signature.opcode().is_some() && signature.is_known(),
-            immediates: match forms.iter().any(|f| f.depends_on_immediates()) {
-                true => Immediates::Values,
-                false => Immediates::Kinds,
+            immediates: if forms.iter().any(|f| f.depends_on_immediates()) {
+                Immediates::Values
+            } else {
+                Immediates::Kinds
             },
             last: None,
         }
@@ -61,13 +62,13 @@ impl<A: Copy> Queries<A> {
         queries
     }
 
-    /// Takes note of mnemonics that the module got since.
+    /// Adds the mnemonics that were added to the module since the last call.
     pub fn update_mnemonics(&mut self, module: &Module) {
         let new = module.signatures.ids().skip(self.mnemonics.len());
         self.mnemonics.extend(new.map(|id| Entry::new(module, id)));
     }
 
-    /// Takes note of changed declarations of the module.
+    /// Reads the changed declarations of the module.
     pub fn update_symbols(&mut self, module: &Module) {
         self.names.update_symbols(module);
     }
@@ -77,7 +78,7 @@ impl<A: Copy> Queries<A> {
         self.names.enter(module, function, body);
     }
 
-    /// Takes note of registers, variables and labels that the entered body got since.
+    /// Adds the registers, variables and labels that were added to the entered body since the last call.
     pub fn update_body(&mut self, module: &Module, function: FuncId, body: &Body) {
         self.names.update_body(module, function, body);
     }
@@ -95,7 +96,7 @@ impl<A: Copy> Queries<A> {
         &self.names
     }
 
-    /// The answer for an instruction with a mnemonic of the module: remembered, or given by `ask`. `None` where a part of
+    /// The answer for an instruction with a mnemonic of the module: a remembered one, or that of `ask`. `None` if a part of
     /// the mnemonic is unknown, or an operand is undeclared or of an unknown type; the parser reports these.
     #[inline]
     pub fn answer(
@@ -115,15 +116,17 @@ impl<A: Copy> Queries<A> {
             names: &self.names,
             immediates: entry.immediates,
         };
-        let (word, _, done) = encoder.simple_operands(operands);
+        let (word, _, encoded) = encoder.simple_operands(operands);
         match entry.last {
-            Some((last, answer)) if last == word.into() && done == operands.len() => Some(answer),
-            _ => self.answer_again(module, body, sig, operands, ask),
+            Some((last, answer)) if last == word.into() && encoded == operands.len() => {
+                Some(answer)
+            }
+            _ => self.answer_other_shape(module, body, sig, operands, ask),
         }
     }
 
     /// The answer for an instruction whose operands are not simple, or of another shape than the last ones.
-    fn answer_again(
+    fn answer_other_shape(
         &mut self,
         module: &Module,
         body: &Body,
@@ -168,7 +171,7 @@ impl<A: Copy> Queries<A> {
         Some(self.key.clone())
     }
 
-    /// Asks about an instruction that had an [`answer`](Self::answer) once more, for what was not worth remembering.
+    /// Asks about an instruction that had an [`answer`](Self::answer) once more, for details that the answer does not contain.
     #[cold]
     pub fn ask_again<R>(
         &mut self,
@@ -203,13 +206,12 @@ impl<A: Copy> Queries<A> {
 
 #[cold]
 fn ask_table<R>(mnemonic: &Mnemonic, key: &ShapeKey, ask: impl FnOnce(&InstQuery<'_>) -> R) -> R {
-    key.decode(|operands, place| {
-        let query = InstQuery::new(mnemonic.opcode(), mnemonic.modifiers(), operands);
-        let query = match place & tag::INDEPENDENT_TEXTURES {
-            0 => query,
-            _ => query.with_independent_textures(),
-        };
-        ask(&match place & !tag::INDEPENDENT_TEXTURES {
+    key.decode(|operands, function_tag| {
+        let mut query = InstQuery::new(mnemonic.opcode(), mnemonic.modifiers(), operands);
+        if function_tag & tag::INDEPENDENT_TEXTURES != 0 {
+            query = query.with_independent_textures();
+        }
+        ask(&match function_tag & !tag::INDEPENDENT_TEXTURES {
             tag::IN_FUNC => query.in_func(),
             tag::IN_ENTRY => query,
             _ => query.without(Directive::Minperctamemory),

@@ -43,18 +43,22 @@ impl Environment {
         self.version
     }
 
-    /// The target; `None` where the header names no known one.
+    /// The target; `None` if the header names no known one.
     #[must_use]
     pub const fn target(self) -> Option<Target> {
         self.target
     }
 
-    /// Whether something is available that requires a version and perhaps a target. True of every target where none is
-    /// known.
+    /// Whether a feature is available that requires a version and perhaps a target. Without a known target, every target has it.
     #[must_use]
     pub fn has(self, version: PtxVersion, target: Option<Target>) -> bool {
-        let implied = |wanted| self.target.is_none_or(|own| own.implies(wanted));
-        version <= self.version && target.is_none_or(implied)
+        if version > self.version {
+            return false;
+        }
+        match (self.target, target) {
+            (Some(available), Some(required)) => available.implies(required),
+            _ => true,
+        }
     }
 
     /// The form that an instruction matches, with everything that it violates.
@@ -74,8 +78,9 @@ impl Environment {
         self,
         form: &'s FormMatch<'_>,
     ) -> impl Iterator<Item = Deprecation> + 's {
-        let target = self.target.into_iter();
-        target.flat_map(move |target| form.deprecations(self.version, target))
+        self.target
+            .into_iter()
+            .flat_map(move |target| form.deprecations(self.version, target))
     }
 
     /// The form of a legal instruction about which the verifier has nothing to report: no violation, no deprecated and

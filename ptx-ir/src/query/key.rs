@@ -2,13 +2,15 @@
 
 use smallvec::SmallVec;
 
-/// The shape of the operands of one instruction, encoded: up to 16 bytes in one word, the rest in a vector. Queries with equal mnemonics and
-/// equal shapes have equal answers.
+/// The encoded shape of the operands of one instruction. Queries with equal mnemonics and equal shapes have equal answers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct ShapeKey {
+    /// The first 16 bytes.
     packed: u128,
+    /// The number of bytes in `packed`.
     len: u8,
-    rest: SmallVec<[u8; 16]>,
+    /// The bytes after the first 16.
+    overflow: SmallVec<[u8; 16]>,
 }
 
 impl ShapeKey {
@@ -24,7 +26,7 @@ impl ShapeKey {
     pub(super) fn start(&mut self, bytes: u64, len: u8) {
         self.packed = bytes.into();
         self.len = len;
-        self.rest.clear();
+        self.overflow.clear();
     }
 
     #[inline]
@@ -33,7 +35,7 @@ impl ShapeKey {
             self.packed |= u128::from(byte) << (8 * self.len);
             self.len += 1;
         } else {
-            self.rest.push(byte);
+            self.overflow.push(byte);
         }
     }
 
@@ -45,12 +47,14 @@ impl ShapeKey {
     /// and the length of each follows from its first byte.
     #[inline]
     pub(super) fn short(&self) -> Option<u128> {
-        self.rest.is_empty().then_some(self.packed)
+        self.overflow.is_empty().then_some(self.packed)
     }
 
     pub(super) fn bytes(&self) -> impl Iterator<Item = u8> + '_ {
-        let packed = self.packed.to_le_bytes().into_iter();
-        let packed = packed.take(usize::from(self.len));
-        packed.chain(self.rest.iter().copied())
+        self.packed
+            .to_le_bytes()
+            .into_iter()
+            .take(usize::from(self.len))
+            .chain(self.overflow.iter().copied())
     }
 }

@@ -1,12 +1,11 @@
-//! Questions to the instruction table about instructions of a module: is this one legal, as which form, and if not, what
-//! does it violate?
+//! Queries to the instruction table about instructions of a module: whether one is legal, its form, and the rules that it violates.
 //!
-//! The answer depends on the mnemonic, on the *shape* of the operands (kinds, types and state spaces, and the values of
-//! immediates where the table looks at them), and on the version and the target. Many instructions of a module share
-//! mnemonic and shape, so [`Queries`] encodes the shape in a few bytes, and remembers one answer for each
-//! pair. The operands that the table sees are decoded from the key alone: what the key does not hold cannot matter.
+//! The answer depends on the mnemonic, on the *shape* of the operands (kinds, types and state spaces, and the values of immediates
+//! if the table depends on them), and on the version and the target. Many instructions of a module have the same mnemonic and
+//! shape, so [`Queries`] encodes the shape in a few bytes, and remembers one answer for each pair. The operands of a query are
+//! decoded from the key alone, so that the answer depends on nothing else.
 //!
-//! Verifier, requirements, facts, clean-ups and builder all ask through [`Queries`].
+//! The verifier, requirements, facts, clean-ups and the builder all use [`Queries`].
 //!
 //! ```
 //! use ptx_ir::query::{Environment, Queries};

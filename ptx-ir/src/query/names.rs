@@ -7,7 +7,7 @@ use super::tag;
 use crate::{
     Attribute, Binding, Body, DeclId, Declarations, EntityId, FuncId, Function, FunctionKind,
     Label, LabelId, Module, Operand, Param, RegId, Register, Statement, SymbolId, SymbolKind,
-    TypeName, Var, VarDecl, VarId,
+    TypeName, VarDecl, VarId,
 };
 
 /// The entity that a name denotes, unless it is a register.
@@ -44,7 +44,7 @@ pub(super) const UNKNOWN: u8 = 255;
 pub struct NameTypes {
     symbols: Vec<NameKind>,
     /// The kind of the function: `tag::IN_FUNC`, …
-    place: u8,
+    function_tag: u8,
     /// `tag::INDEPENDENT_TEXTURES` or 0.
     textures: u8,
     /// The tag of each register in a key, or [`VECTOR`], or [`UNKNOWN`].
@@ -67,27 +67,28 @@ impl NameTypes {
 
     /// Reads the declarations of the module again.
     pub fn update_symbols(&mut self, module: &Module) {
-        self.textures = match module.has_target_option(TargetOption::TexmodeIndependent) {
-            true => tag::INDEPENDENT_TEXTURES,
-            false => 0,
+        self.textures = if module.has_target_option(TargetOption::TexmodeIndependent) {
+            tag::INDEPENDENT_TEXTURES
+        } else {
+            0
         };
         self.symbols.clear();
         self.declarations[0] = 0;
         self.extend_symbols(module);
     }
 
-    /// Reads the declarations that the module got since the last call, if no others changed.
+    /// Reads the declarations that were added to the module since the last call, if no others changed.
     pub fn extend_symbols(&mut self, module: &Module) {
-        let kind = |kind: SymbolKind| match kind {
-            SymbolKind::Function(id) => match module.functions.get(id).map(|f| f.kind) {
-                Some(FunctionKind::Func) => NameKind::Function,
-                Some(FunctionKind::Entry) => NameKind::Kernel,
-                None => NameKind::Unknown,
-            },
-            SymbolKind::Variable(_, id) => range_member(&module.declarations, id),
-        };
-        let new = module.symbols.values().skip(self.symbols.len());
-        self.symbols.extend(new.map(|s| kind(s.kind)));
+        for symbol in module.symbols.values().skip(self.symbols.len()) {
+            self.symbols.push(match symbol.kind {
+                SymbolKind::Function(id) => match module.functions.get(id).map(|f| f.kind) {
+                    Some(FunctionKind::Func) => NameKind::Function,
+                    Some(FunctionKind::Entry) => NameKind::Kernel,
+                    None => NameKind::Unknown,
+                },
+                SymbolKind::Variable(_, id) => range_member(&module.declarations, id),
+            });
+        }
         let first = self.declarations[0];
         each_declared(&module.declarations, first, |binding, kind| {
             if let Binding::Symbol(id) = binding
@@ -105,10 +106,11 @@ impl NameTypes {
         self.update_body(module, function, body);
     }
 
-    /// Reads the registers that the body got since the last call, and its variables and labels again.
+    /// Reads the registers that were added to the body since the last call, and its variables and labels again.
     pub fn update_body(&mut self, module: &Module, function: FuncId, body: &Body) {
-        let kernel = module.functions.get(function);
-        self.place = match kernel.filter(|f| f.kind == FunctionKind::Entry) {
+        let function = module.functions.get(function);
+        self.function_tag = match function {
+            Some(f) if f.kind != FunctionKind::Entry => tag::IN_FUNC,
             Some(f) if reserves_memory(module, f) => tag::IN_ENTRY,
             Some(_) => tag::IN_ENTRY_WITHOUT,
             None => tag::IN_FUNC,
@@ -116,25 +118,24 @@ impl NameTypes {
         self.vars.clear();
         self.declarations[1] = 0;
         self.extend_body(body);
-        if let Some(f) = module.functions.get(function) {
-            let (params, returns) = (f.interface.params, f.interface.returns);
-            let all = [params.of(&module.params), returns.of(&module.params)];
-            for param in all.into_iter().flatten() {
+        if let Some(function) = function {
+            let params = function.interface.params.of(&module.params);
+            let returns = function.interface.returns.of(&module.params);
+            for param in params.iter().chain(returns) {
                 self.declare_parameter(param);
             }
         }
         self.labels.clear();
-        let labels = body.labels.values();
         self.labels
-            .extend(labels.map(|label| label_tag(body, label)));
+            .extend(body.labels.values().map(|label| label_tag(body, label)));
     }
 
-    /// Reads the registers and variables that the body got since the last call, if no others changed.
+    /// Reads the registers and variables that were added to the body since the last call, if no others changed.
     #[inline]
     pub fn extend_body(&mut self, body: &Body) {
         // A slice, because each step of `skip` costs a comparison.
-        let all = body.registers.values().as_slice();
-        if let Some(new @ [_, ..]) = all.get(self.registers.len()..) {
+        let registers = body.registers.values().as_slice();
+        if let Some(new @ [_, ..]) = registers.get(self.registers.len()..) {
             let tags = new.iter().map(|r| register_tag(body, *r));
             self.registers.extend(tags);
         }
@@ -144,12 +145,13 @@ impl NameTypes {
     }
 
     fn extend_vars(&mut self, body: &Body) {
-        let kind = |var: &Var| match var.stmt.and_then(|s| body.statements.get(s)) {
-            Some(&Statement::Decl(id)) => in_body(range_member(&body.declarations, id)),
-            _ => NameKind::Unknown,
-        };
-        let new = body.vars.values().skip(self.vars.len());
-        self.vars.extend(new.map(kind));
+        for var in body.vars.values().skip(self.vars.len()) {
+            self.vars
+                .push(match var.stmt.and_then(|s| body.statements.get(s)) {
+                    Some(&Statement::Decl(id)) => in_body(range_member(&body.declarations, id)),
+                    _ => NameKind::Unknown,
+                });
+        }
         let first = self.declarations[1];
         each_declared(&body.declarations, first, |binding, kind| {
             if let Binding::Var(id) = binding {
@@ -159,7 +161,7 @@ impl NameTypes {
         self.declarations[1] = body.declarations.decls.len();
     }
 
-    /// Takes note of a parameter of the entered function whose variable the body has.
+    /// Adds a parameter of the entered function whose variable the body has.
     pub fn declare_parameter(&mut self, param: &Param) {
         // `ld.param` and `ld.param::func` both reach the parameters of a function, only `ld.param` those of a kernel.
         let space = if self.in_entry() {
@@ -173,7 +175,7 @@ impl NameTypes {
         }
     }
 
-    /// Reads again what a label denotes: a place, or the table after it.
+    /// Reads again whether a label denotes a position in the code or the table after it.
     pub fn update_label(&mut self, body: &Body, id: LabelId) {
         let Some(label) = body.labels.get(id) else {
             return;
@@ -196,26 +198,30 @@ impl NameTypes {
     #[inline]
     #[must_use]
     pub fn in_entry(&self) -> bool {
-        self.place != tag::IN_FUNC
+        self.function_tag != tag::IN_FUNC
     }
 
     #[inline]
     pub(super) fn place(&self) -> u8 {
-        self.place | self.textures
+        self.function_tag | self.textures
     }
 
     /// The entity that a name of the module denotes.
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> NameKind {
-        let kind = self.symbols.get(id.index());
-        kind.copied().unwrap_or(NameKind::Unknown)
+        self.symbols
+            .get(id.index())
+            .copied()
+            .unwrap_or(NameKind::Unknown)
     }
 
     /// The entity that a name of a parameter or variable of the body denotes.
     #[must_use]
     pub fn var(&self, id: VarId) -> NameKind {
-        let kind = self.vars.get(id.index());
-        kind.copied().unwrap_or(NameKind::Unknown)
+        self.vars
+            .get(id.index())
+            .copied()
+            .unwrap_or(NameKind::Unknown)
     }
 
     /// The declared type of a scalar register; `None` for vectors and where the type is unknown.
@@ -239,36 +245,35 @@ impl NameTypes {
     }
 
     pub(super) fn label_tag(&self, id: LabelId) -> u8 {
-        let tag = self.labels.get(id.index());
-        tag.copied().unwrap_or(tag::LABEL)
+        self.labels.get(id.index()).copied().unwrap_or(tag::LABEL)
     }
 }
 
-/// Calls `each` with every name that the declarations from the one numbered `first` on declare.
+/// Calls `visit` with every name that the declarations from the one numbered `first` on declare.
 fn each_declared(
     declarations: &Declarations,
     first: usize,
-    mut each: impl FnMut(Binding, NameKind),
+    mut visit: impl FnMut(Binding, NameKind),
 ) {
     for decl in declarations.decls.values().skip(first) {
         for declarator in decl.declarators.of(&declarations.declarators) {
             let array = !declarator.dims.is_empty();
-            each(declarator.binding, declared(declarations, decl, array));
+            visit(declarator.binding, declared(declarations, decl, array));
         }
     }
 }
 
 /// Whether a kernel has `.minperctamemory` with a number other than zero.
 fn reserves_memory(module: &Module, kernel: &Function) -> bool {
-    let mut all = kernel
+    kernel
         .interface
         .directives
         .of(&module.interface_directives)
-        .iter();
-    all.any(|d| {
-        let zero = || matches!(module.pool.slice(d.args), [Operand::Small(0)]);
-        d.directive == Directive::Minperctamemory && !zero()
-    })
+        .iter()
+        .any(|d| {
+            d.directive == Directive::Minperctamemory
+                && !matches!(module.pool.slice(d.args), [Operand::Small(0)])
+        })
 }
 
 /// The entities that the members of a range denote; the declaration names only the first one.
@@ -285,7 +290,7 @@ fn declared(declarations: &Declarations, decl: &VarDecl, array: bool) -> NameKin
 
 fn variable(space: StateSpace, ty: TypeName, array: bool, unified: bool) -> NameKind {
     match ty.known() {
-        // In PTX 1.0 to 1.4, it is a texture of whatever integer type.
+        // In PTX 1.0 to 1.4, a variable in this space is a texture; its type is any integer type.
         Some(_) if space == StateSpace::Tex => NameKind::Variable {
             space: StateSpace::Global,
             ty: ScalarType::Texref,
@@ -325,7 +330,7 @@ fn register_tag(body: &Body, register: Register) -> u8 {
 }
 
 fn label_tag(body: &Body, label: &Label) -> u8 {
-    // After a removed label, `after` would walk over everything that was removed with it.
+    // `after` is not called for a removed label: it would visit all statements that were removed with it.
     let is_placed = matches!(body.statements.get(label.stmt), Some(Statement::Label(_)));
     let next = is_placed.then(|| body.after(label.stmt)).flatten();
     match next.and_then(|s| body.statements.get(s)) {
