@@ -1,6 +1,8 @@
-//! What holds for every text, and what holds for every text without errors. Each function panics
-//! with the reason where its promise is broken.
+//! Properties of every text, and of every text without errors. Each function panics with the reason if a text does not have the
+//! property.
 #![allow(clippy::panic)]
+
+use std::borrow::Cow;
 
 use ptx_ir::lex::Lexer;
 use ptx_ir::{compare, tiling};
@@ -15,16 +17,16 @@ pub fn styles() -> [Style; 3] {
 
 /// The tokens of a text follow one another without gaps, and none is empty.
 pub fn tokens_tile(source: &[u8]) {
-    let mut at = 0;
+    let mut end = 0;
     for token in Lexer::new(source) {
-        assert_eq!(token.span.start as usize, at, "a gap before {token:?}");
+        assert_eq!(token.span.start as usize, end, "a gap before {token:?}");
         assert!(
             token.span.end > token.span.start,
             "an empty token: {token:?}"
         );
-        at = token.span.end as usize;
+        end = token.span.end as usize;
     }
-    assert_eq!(at, source.len(), "bytes after the last token");
+    assert_eq!(end, source.len(), "bytes after the last token");
 }
 
 /// Reading is total: the statements tile the text, and every diagnostic points into it.
@@ -53,7 +55,7 @@ pub fn reading_is_total(source: &[u8]) -> Parsed {
     parsed
 }
 
-/// Printing what was read gives the same bytes.
+/// A parsed module is printed as the same bytes.
 pub fn verbatim_is_exact(source: &[u8]) -> Parsed {
     let parsed = reading_is_total(source);
     assert!(
@@ -63,8 +65,8 @@ pub fn verbatim_is_exact(source: &[u8]) -> Parsed {
     parsed
 }
 
-/// The canonical text of a module without errors reads back as the same module, and printing it
-/// again changes nothing. With errors it only has to be printed at all.
+/// The canonical text of a module without errors is parsed as the same module, and its canonical text is the same. A module with
+/// errors is only printed.
 pub fn canonical_is_stable(parsed: &Parsed) {
     for style in styles() {
         let text = ptx_print::canonical(&parsed.module, &style);
@@ -72,12 +74,11 @@ pub fn canonical_is_stable(parsed: &Parsed) {
             continue;
         }
         let again = verbatim_is_exact(&text);
-        let show = || String::from_utf8_lossy(&text[..text.len().min(4000)]).into_owned();
         if again.has_errors() {
             panic!(
                 "errors in canonical text: {:?}\n{}",
                 first_error(&again),
-                show()
+                beginning(&text)
             );
         }
         if let Err(difference) = compare::compare(&parsed.module, &again.module) {
@@ -92,13 +93,17 @@ pub fn canonical_is_stable(parsed: &Parsed) {
         assert!(
             twice == text,
             "canonical text is not a fixed point:\n{}\n--- became ---\n{}",
-            show(),
-            String::from_utf8_lossy(&twice[..twice.len().min(4000)])
+            beginning(&text),
+            beginning(&twice)
         );
     }
 }
 
-/// The first error of a reading.
+fn beginning(text: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(&text[..text.len().min(4000)])
+}
+
+/// The first error of a parsed text.
 pub fn first_error(parsed: &Parsed) -> Option<&ptx_ir::Diagnostic> {
     parsed
         .diagnostics
@@ -106,7 +111,7 @@ pub fn first_error(parsed: &Parsed) -> Option<&ptx_ir::Diagnostic> {
         .find(|d| d.severity == ptx_ir::Severity::Error)
 }
 
-/// All of the above.
+/// All properties of this module.
 pub fn everything(source: &[u8]) -> Parsed {
     tokens_tile(source);
     let parsed = verbatim_is_exact(source);

@@ -1,4 +1,4 @@
-//! Finding test files: the corpus of this repository, and a larger one beside it.
+//! The test files: the corpus of this repository, and a larger one beside it.
 #![allow(clippy::panic)]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub struct Entry {
     /// The file.
     pub path: PathBuf,
-    /// Its path in the corpus.
+    /// The path in the corpus.
     pub name: String,
     /// The verdict of ptxas: `ok` or `error`.
     pub verdict: String,
@@ -17,7 +17,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Its bytes.
+    /// The bytes of the file.
     pub fn read(&self) -> Vec<u8> {
         fs::read(&self.path).unwrap_or_else(|e| panic!("{}: {e}", self.path.display()))
     }
@@ -40,9 +40,9 @@ pub fn shared() -> PathBuf {
 
 /// A file or folder in `../shared`, beside the repository. `PTXKIT_SHARED` names another place of this folder.
 pub fn beside(path: &str) -> PathBuf {
-    let folder = std::env::var_os("PTXKIT_SHARED").map(PathBuf::from);
-    let usual = || repository().with_file_name("shared");
-    folder.unwrap_or_else(usual).join(path)
+    std::env::var_os("PTXKIT_SHARED")
+        .map_or_else(|| repository().with_file_name("shared"), PathBuf::from)
+        .join(path)
 }
 
 /// The rows of the index in `folder` whose files exist.
@@ -58,7 +58,7 @@ pub fn entries(folder: &Path) -> Vec<Entry> {
     lines
         .map(|line| {
             let cells: Vec<&str> = line.split('\t').collect();
-            let cell = |i: usize| cells.get(i).copied().unwrap_or_default().to_string();
+            let cell = |index: usize| cells.get(index).copied().unwrap_or_default().to_string();
             let name = cell(path);
             Entry {
                 path: folder.join(&name),
@@ -71,9 +71,11 @@ pub fn entries(folder: &Path) -> Vec<Entry> {
         .collect()
 }
 
-/// Small valid files of this repository with at most `most` bytes, in the order of the index.
-pub fn small(most: u64) -> Vec<Entry> {
-    let mut all = entries(&own());
-    all.retain(|e| e.verdict == "ok" && fs::metadata(&e.path).is_ok_and(|m| m.len() <= most));
-    all
+/// The valid files of this repository with at most `max_bytes` bytes, in the order of the index.
+pub fn small(max_bytes: u64) -> Vec<Entry> {
+    let is_small =
+        |entry: &Entry| fs::metadata(&entry.path).is_ok_and(|file| file.len() <= max_bytes);
+    let mut entries = entries(&own());
+    entries.retain(|entry| entry.verdict == "ok" && is_small(entry));
+    entries
 }

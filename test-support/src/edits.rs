@@ -1,11 +1,11 @@
-//! Each kind of edit at a random place, for tests of what takes edited modules.
+//! Edits of each kind at random places, for tests with edited modules.
 
 use ptx_edit::{EditError, EditModule as _, Editor, NewParam, ParamList, RemovedComments};
 use ptx_ir::{FuncId, ItemId, LabelId, Linkage, Module, Operand, Statement, StmtId};
 use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target};
 use ptx_transform::instrument::{Candidate, Timing, instrument_in_place};
 
-/// An edit; the generator chooses where.
+/// An edit at a random place.
 pub type Edit = fn(&mut Module, &mut fastrand::Rng) -> Result<(), EditError>;
 
 /// Each kind of edit, by its name.
@@ -16,9 +16,9 @@ pub const EDITS: &[(&str, Edit)] = &[
         module.editor().rename_symbol(symbol, "fresh_symbol")
     }),
     ("set a linkage", |module, rng| {
-        let all = [None, Some(Linkage::Visible), Some(Linkage::Weak)];
-        let (item, linkage) = (item(module, rng)?, one(&all, rng)?);
-        module.editor().set_linkage(item, linkage)
+        let item = item(module, rng)?;
+        let linkages = [None, Some(Linkage::Visible), Some(Linkage::Weak)];
+        module.editor().set_linkage(item, one(&linkages, rng)?)
     }),
     ("set a directive", |module, rng| {
         let function = function(module, rng)?;
@@ -26,9 +26,9 @@ pub const EDITS: &[(&str, Edit)] = &[
         editor.set_directive(function, Directive::Maxntid, &[Operand::Small(96)])
     }),
     ("insert a variable", |module, rng| {
-        let (at, space) = (item(module, rng)?, StateSpace::Global);
+        let (item, space) = (item(module, rng)?, StateSpace::Global);
         let mut editor = module.editor();
-        let new = editor.insert_variable(at, space, 0, ScalarType::B32, "fresh_variable", None);
+        let new = editor.insert_variable(item, space, 0, ScalarType::B32, "fresh_variable", None);
         new.map(drop)
     }),
     ("remove an item", |module, rng| {
@@ -44,23 +44,20 @@ pub const EDITS: &[(&str, Edit)] = &[
         module.editor().set_target(Target::Sm120a)
     }),
     ("insert a directive", |module, rng| {
-        let at = item(module, rng)?;
-        let text = module.editor().string("nounroll")?;
+        let item = item(module, rng)?;
         let mut editor = module.editor();
+        let text = editor.string("nounroll")?;
         editor
-            .insert_directive(at, Directive::Pragma, &[text])
+            .insert_directive(item, Directive::Pragma, &[text])
             .map(drop)
     }),
     ("insert a parameter", |module, rng| {
         let function = function(module, rng)?;
-        let (new, list) = (
-            NewParam::new(ScalarType::B32, "fresh_param"),
-            ParamList::Parameters,
-        );
+        let new = NewParam::new(ScalarType::B32, "fresh_param");
+        let no_argument = |_: &mut Editor<'_>, _| Err(EditError::NoStatement);
         let mut editor = module.editor();
-        let argument = |_: &mut Editor<'_>, _| Err(EditError::NoStatement);
         editor
-            .insert_param(function, list, 0, &new, argument)
+            .insert_param(function, ParamList::Parameters, 0, &new, no_argument)
             .map(drop)
     }),
     ("set an element of an initializer", |module, rng| {
@@ -74,11 +71,10 @@ pub const EDITS: &[(&str, Edit)] = &[
         editor.insert_before(stmt, new).map(drop)
     }),
     ("insert a call", |module, rng| {
-        let functions = module.functions().values();
-        let symbol = functions.filter_map(|f| f.symbol).next();
+        let symbol = module.functions().values().find_map(|f| f.symbol);
+        let symbol = symbol.ok_or(EditError::NoStatement)?;
         let (function, stmt) = statement(module, rng)?;
         let mut editor = module.edit(function)?;
-        let symbol = symbol.ok_or(EditError::NoStatement)?;
         let new = editor.inst("call", &[Operand::Symbol(symbol)])?;
         editor.insert_after(stmt, new).map(drop)
     }),
@@ -89,8 +85,8 @@ pub const EDITS: &[(&str, Edit)] = &[
     ("move a statement", |module, rng| {
         let (function, stmt) = statement(module, rng)?;
         let mut editor = module.edit(function)?;
-        let all: Vec<StmtId> = editor.body().statements().map(|(id, _)| id).collect();
-        editor.move_before(stmt, one(&all, rng)?)
+        let statements: Vec<StmtId> = editor.body().statements().map(|(id, _)| id).collect();
+        editor.move_before(stmt, one(&statements, rng)?)
     }),
     ("set an operand", |module, rng| {
         let (function, stmt) = statement(module, rng)?;
@@ -129,25 +125,25 @@ pub const EDITS: &[(&str, Edit)] = &[
         let select = |c: &Candidate<'_>| {
             (c.function == function && c.facts.memory().next().is_some()).then_some(Timing::Before)
         };
-        let done = instrument_in_place(module, select, |probe| {
+        let result = instrument_in_place(module, select, |probe| {
             let id = probe.id();
             let register = probe.register(ScalarType::B32)?;
             probe.emit("mov.b32", &[Operand::Reg(register), id])
         });
-        done.map(drop).map_err(|_| EditError::NoStatement)
+        result.map(drop).map_err(|_| EditError::NoStatement)
     }),
 ];
 
-/// Makes an edit at one of some places; `false` where all were refused.
+/// Makes an edit at the first of up to eight random places that allows it. Returns `false` if none does.
 pub fn make(module: &mut Module, edit: Edit, rng: &mut fastrand::Rng) -> bool {
     (0..8).any(|_| {
-        let before = module.revision();
-        edit(module, rng).is_ok() && module.revision() > before
+        let old_revision = module.revision();
+        edit(module, rng).is_ok() && module.revision() > old_revision
     })
 }
 
-fn one<T: Copy>(all: &[T], rng: &mut fastrand::Rng) -> Result<T, EditError> {
-    rng.choice(all).copied().ok_or(EditError::NoStatement)
+fn one<T: Copy>(choices: &[T], rng: &mut fastrand::Rng) -> Result<T, EditError> {
+    rng.choice(choices).copied().ok_or(EditError::NoStatement)
 }
 
 fn item(module: &Module, rng: &mut fastrand::Rng) -> Result<ItemId, EditError> {
@@ -156,16 +152,18 @@ fn item(module: &Module, rng: &mut fastrand::Rng) -> Result<ItemId, EditError> {
 }
 
 fn function(module: &Module, rng: &mut fastrand::Rng) -> Result<FuncId, EditError> {
-    let all: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
-    one(&all, rng)
+    let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    one(&functions, rng)
 }
 
-/// An instruction of a function.
+/// A random instruction.
 fn statement(module: &Module, rng: &mut fastrand::Rng) -> Result<(FuncId, StmtId), EditError> {
     let function = function(module, rng)?;
     let body = module.body(function).ok_or(EditError::NoBody)?;
-    let all = body.statements();
-    let all = all.filter(|(_, s)| matches!(s, Statement::Inst(_)));
-    let all: Vec<StmtId> = all.map(|(id, _)| id).collect();
-    Ok((function, one(&all, rng)?))
+    let instructions: Vec<StmtId> = body
+        .statements()
+        .filter(|(_, s)| matches!(s, Statement::Inst(_)))
+        .map(|(id, _)| id)
+        .collect();
+    Ok((function, one(&instructions, rng)?))
 }

@@ -1,4 +1,4 @@
-//! The inputs of the benchmarks: real files of three sizes, and larger texts made of the largest one.
+//! The inputs of the benchmarks: files of three sizes, of which the largest one is repeated.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,10 +8,10 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Item, Module};
 use ptx_isa::Directive;
 
-/// Sizes that are looked for.
+/// The approximate sizes of the small and the medium text in bytes.
 const SMALL: u64 = 2_000;
 const MEDIUM: u64 = 200_000;
-/// The large text has at least this size, be it by repetition.
+/// The minimum size of the large text in bytes.
 const LARGE: usize = 5_000_000;
 
 /// A text to measure.
@@ -19,13 +19,13 @@ const LARGE: usize = 5_000_000;
 pub struct Input {
     /// `small`, `medium`, `large`.
     pub name: &'static str,
-    /// The file it comes from.
+    /// The name of the file.
     pub file: String,
-    /// Its text, repeated if the file is too small.
+    /// The text of the file, repeated if it is too small.
     pub text: Vec<u8>,
 }
 
-/// A small, a medium and a large text of nvcc; fewer where there are no files.
+/// A small, a medium and a large text of nvcc; fewer if there are no files.
 #[must_use]
 pub fn all() -> Vec<Input> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -57,13 +57,11 @@ pub fn all() -> Vec<Input> {
     chosen
         .into_iter()
         .filter_map(|(name, file)| {
-            let path = &file?.1;
-            let text = fs::read(path).ok()?;
-            let text = if name == "large" {
-                repeated(&text, LARGE)
-            } else {
-                text
-            };
+            let (_, path) = file?;
+            let mut text = fs::read(path).ok()?;
+            if name == "large" {
+                text = repeated(&text, LARGE);
+            }
             let file = path
                 .file_name()
                 .unwrap_or_default()
@@ -74,14 +72,14 @@ pub fn all() -> Vec<Input> {
         .collect()
 }
 
-/// Files made with `-G` are mostly tables of debug information.
+/// Whether a file was compiled with `-G`. Such files are mostly tables of debug information.
 fn for_debugger(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|n| n.to_string_lossy().contains(".G"))
 }
 
-/// A text of at least `size` bytes: everything after the header again and again, each time with
-/// other names for the functions and variables of the module.
+/// A text of at least `size` bytes: the items after the header are repeated, each time with other names for the functions and
+/// variables of the module.
 #[must_use]
 pub fn repeated(text: &[u8], size: usize) -> Vec<u8> {
     if text.len() >= size {
@@ -99,8 +97,8 @@ pub fn repeated(text: &[u8], size: usize) -> Vec<u8> {
         if !out.ends_with(b"\n") {
             out.push(b'\n');
         }
-        for (i, piece) in pieces.iter().enumerate() {
-            if i > 0 {
+        for (index, piece) in pieces.iter().enumerate() {
+            if index > 0 {
                 out.extend_from_slice(suffix.as_bytes());
             }
             out.extend_from_slice(piece);
@@ -109,7 +107,7 @@ pub fn repeated(text: &[u8], size: usize) -> Vec<u8> {
     out
 }
 
-/// Where the first item after `.version`, `.target` and `.address_size` begins.
+/// The offset of the first item after `.version`, `.target` and `.address_size`.
 fn end_of_header(module: &Module) -> usize {
     let header = [
         Directive::Version,
@@ -132,14 +130,14 @@ fn split_at_names<'t>(module: &Module, text: &'t [u8], start: usize) -> Vec<&'t 
         .collect();
     let text = &text[start..];
     let mut pieces = Vec::new();
-    let mut from = 0;
+    let mut start = 0;
     for token in Lexer::new(text) {
         if token.kind == TokenKind::Ident && names.contains(token.span.of(text)) {
             let end = token.span.end as usize;
-            pieces.push(&text[from..end]);
-            from = end;
+            pieces.push(&text[start..end]);
+            start = end;
         }
     }
-    pieces.push(&text[from..]);
+    pieces.push(&text[start..]);
     pieces
 }

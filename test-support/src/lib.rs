@@ -1,7 +1,7 @@
-//! What the tests of several crates, the tools and the benchmarks share.
+//! Common code of the tests of several crates, of the tools and of the benchmarks.
 //!
-//! The feature `vm` adds what runs kernels, `edit` edits of modules, `instances` instances of all forms: a crate whose tests need none of these does
-//! not wait for the libraries.
+//! The feature `vm` adds the execution of kernels, `edit` edits of modules, `instances` instances of all forms. Without a feature, its
+//! libraries are not compiled.
 #![allow(
     clippy::expect_used,
     clippy::missing_errors_doc,

@@ -1,4 +1,4 @@
-//! Random damage to texts, the same for the same seed.
+//! Random changes that damage texts. Equal seeds give equal changes.
 
 use ptx_ir::lex::{Lexer, TokenKind};
 
@@ -15,12 +15,12 @@ impl Random {
         self.0.usize(..end.max(1))
     }
 
-    pub fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
-        &from[self.below(from.len())]
+    pub fn pick<'t, T>(&mut self, choices: &'t [T]) -> &'t T {
+        &choices[self.below(choices.len())]
     }
 }
 
-/// Bytes that mean something to a lexer.
+/// Bytes that the lexer distinguishes.
 const BYTES: &[u8] =
     b"\0\t\n\r\x0b\x0c !\"#$%&'()*+,-./0129:;<=>?@ABFU[\\]^_`abdefx{|}~\x7f\x80\xbf\xc3\xef\xff";
 
@@ -147,29 +147,29 @@ const TOKENS: &[&str] = &[
 
 /// One random change of bytes.
 pub fn bytes(text: &mut Vec<u8>, random: &mut Random) {
-    let at = random.below(text.len() + 1);
+    let start = random.below(text.len() + 1);
     match random.below(7) {
-        0 => text.insert(at, *random.pick(BYTES)),
-        1 if at < text.len() => {
-            text.remove(at);
+        0 => text.insert(start, *random.pick(BYTES)),
+        1 if start < text.len() => {
+            text.remove(start);
         }
-        2 if at < text.len() => text[at] = *random.pick(BYTES),
-        3 if at < text.len() => text[at] ^= 1 << random.below(8),
+        2 if start < text.len() => text[start] = *random.pick(BYTES),
+        3 if start < text.len() => text[start] ^= 1 << random.below(8),
         4 => {
-            let end = (at + random.below(40)).min(text.len());
-            text.drain(at..end);
+            let end = (start + random.below(40)).min(text.len());
+            text.drain(start..end);
         }
         5 => {
-            let end = (at + random.below(40)).min(text.len());
-            let piece = text[at..end].to_vec();
-            let to = random.below(text.len() + 1);
-            text.splice(to..to, piece);
+            let end = (start + random.below(40)).min(text.len());
+            let piece = text[start..end].to_vec();
+            let target = random.below(text.len() + 1);
+            text.splice(target..target, piece);
         }
-        _ => text.truncate(at),
+        _ => text.truncate(start),
     }
 }
 
-/// One random change of tokens: drop, duplicate, replace, insert, end the text with another token.
+/// One random change of tokens: removes, duplicates, replaces or inserts some, or ends the text with another token.
 pub fn tokens(text: &mut Vec<u8>, random: &mut Random) {
     let spans: Vec<(usize, usize)> = Lexer::new(text)
         .filter(|t| t.kind != TokenKind::Whitespace)
@@ -202,10 +202,10 @@ pub fn tokens(text: &mut Vec<u8>, random: &mut Random) {
             text.extend(random.pick(TOKENS).bytes());
         }
         _ => {
-            // Several tokens.
-            let (from, to) = (start.min(other), end.max(other_end));
-            if to - from < 400 {
-                text.drain(from..to);
+            // All tokens between the two.
+            let (first, last_end) = (start.min(other), end.max(other_end));
+            if last_end - first < 400 {
+                text.drain(first..last_end);
             }
         }
     }

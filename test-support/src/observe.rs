@@ -1,4 +1,4 @@
-//! Runs the kernels of any module with arguments that fit most kernels, and tells what they leave in memory.
+//! Runs the kernels of any module with arguments that most kernels accept, and records the memory after them.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,27 @@ use ptx_ir::{Module, SymbolKind};
 use ptx_isa::Directive;
 use ptx_vm::{Checker, Launch, Machine, StopReason};
 
-/// Bytes of the buffer of each argument.
+/// The size of the buffer of each argument in bytes.
 pub const BUFFER: u64 = 16 << 10;
-/// Bytes before and after the buffers that memory has, too.
+/// The number of allocated bytes before and after the buffers.
 const MARGIN: u64 = 64 << 20;
-/// The buffers begin at a multiple of it, whatever variables the module has.
+/// The alignment of the buffers. Their addresses do not depend on the variables of the module.
 const ALIGN: u64 = 1 << 30;
-/// Instructions of warps after which a run ends.
+/// The maximum number of executed instructions of warps.
 const STEPS: u64 = 20_000;
 
-/// What a launch did that others can see.
+/// The observable effects of a launch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Seen {
-    /// Why it ended, unless it came to its end.
+    /// The reason for which the launch ended early; `None` if it was completed.
     pub failed: Option<StopReason>,
-    /// The executed instructions of warps; only known at the end.
+    /// The number of executed instructions of warps; 0 if the launch ended early.
     pub steps: u64,
-    /// What `printf` wrote; only known at the end.
+    /// The output of `printf`; empty if the launch ended early.
     output: Vec<u8>,
-    /// What the buffers of the arguments hold.
+    /// The contents of the buffers of the arguments.
     buffers: Vec<Vec<u8>>,
-    /// What the variables of the module held before and after.
+    /// The contents of the variables of the module before and after the launch.
     variables: BTreeMap<String, [Vec<u8>; 2]>,
 }
 
@@ -34,30 +34,29 @@ pub struct Seen {
 const CODE: u64 = 0x7300_0000_0000;
 
 impl Seen {
-    /// Clears the addresses of functions in variables: they follow the ids of the functions, which differ between an edited module and its text.
+    /// Clears the addresses of functions in variables. They depend on the ids of the functions, which differ between an edited module
+    /// and its text.
     pub fn without_function_addresses(&mut self) {
         for bytes in self.variables.values_mut().flatten() {
             for word in bytes.chunks_exact_mut(8) {
                 let value = word
                     .iter()
                     .rev()
-                    .fold(0, |all, byte| all << 8 | u64::from(*byte));
+                    .fold(0, |value, byte| value << 8 | u64::from(*byte));
                 if value >> 16 == CODE >> 16 {
                     word.fill(0);
                 }
             }
         }
     }
-}
 
-impl Seen {
-    /// Whether the kernel came to its end.
+    /// Whether the kernel was completed.
     pub fn is_done(&self) -> bool {
         self.failed.is_none()
     }
 
-    /// Whether a rewritten kernel does what this one does. An instruction that nothing needs may be gone, and so may an error of it; of endless
-    /// loops nothing is known.
+    /// Whether a rewritten kernel has the same effects. It may lack unneeded instructions and their errors. Kernels that reach the
+    /// maximum number of instructions are not compared.
     pub fn agrees(&self, rewritten: &Self) -> bool {
         match &self.failed {
             Some(StopReason::StepLimit) => true,
@@ -69,20 +68,22 @@ impl Seen {
         }
     }
 
-    /// Whether both left the same in memory. Variables that nothing uses may be gone, and those that began with other addresses of functions
-    /// are not compared.
+    /// Whether memory has the same contents after both kernels. The rewritten module may lack unused variables. Variables with
+    /// different initial contents, which are addresses of functions, are not compared.
     fn same_memory(&self, rewritten: &Self) -> bool {
         let mut variables = rewritten.variables.iter();
         self.buffers == rewritten.buffers
             && self.output == rewritten.output
-            && variables.all(|(name, [start, end])| match self.variables.get(name) {
-                Some([old, then]) if old == start => then == end,
-                _ => true,
+            && variables.all(|(name, [rewritten_start, rewritten_end])| {
+                match self.variables.get(name) {
+                    Some([start, end]) if start == rewritten_start => end == rewritten_end,
+                    _ => true,
+                }
             })
     }
 }
 
-/// Numbers that follow from a seed.
+/// Pseudo-random numbers for a seed.
 fn numbers(seed: u64) -> impl Iterator<Item = u32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     std::iter::repeat_with(move || {
@@ -93,60 +94,69 @@ fn numbers(seed: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Seeds of one kind of data.
+/// The number of seeds for each kind of data.
 pub const SEEDS: u64 = 64;
 
-/// Words that are small as integers, or numbers near 1; for seeds from [`SEEDS`] on any words, then numbers of any size in 32 and in 64 bits, then few
-/// different words, and at last numbers of moderate size in 16 and in 32 bits.
+/// The content of a buffer. The first [`SEEDS`] seeds give words that are small integers, or floating-point numbers near 1. Each
+/// further range of seeds gives another kind: arbitrary words, numbers of any magnitude in 32 bits and in 64 bits, few different
+/// words, and numbers of moderate magnitude in 16 and in 32 bits.
 pub fn content(seed: u64) -> Vec<u8> {
     let mut random = numbers(seed);
-    let mut word = |at: u64| {
+    let mut content = Vec::new();
+    for index in 0..BUFFER / 4 {
         let n = random.next().unwrap_or(0);
-        match (seed / SEEDS, seed % 2) {
+        let word = match (seed / SEEDS, seed % 2) {
             (0, 0) => n % 61,
             (0, _) => 0x3f00_0000 | n & 0x00ff_ffff,
             (2, _) => n << 8 & 0x8000_0000 | (96 + n % 64) << 23 | n >> 1,
-            (3, _) if at % 2 == 1 => n << 8 & 0x8000_0000 | (960 + n % 128) << 20 | n >> 4,
+            (3, _) if index % 2 == 1 => n << 8 & 0x8000_0000 | (960 + n % 128) << 20 | n >> 4,
             (4, _) => n % 4,
             (5, _) => n << 8 & 0x8000_8000 | (0x3000_2000 + (n << 4 & 0x0fff_1fff)),
             _ => n << 8 ^ random.next().unwrap_or(0),
-        }
-    };
-    let words = (0..BUFFER / 4).map(&mut word);
-    words.flat_map(u32::to_le_bytes).collect()
+        };
+        content.extend(word.to_le_bytes());
+    }
+    content
 }
 
-/// The bytes of the parameters of a kernel.
-fn parameters(module: &Module, kernel: &str) -> Vec<u64> {
-    let id = module.function(kernel);
-    let params = id.map(|id| module.functions()[id].interface.params);
-    let params = params.into_iter().flat_map(|p| p.of(module.params()));
-    let size = |p: &ptx_ir::Param| p.layout(module.pool()).and_then(|l| l.size);
-    params.map(|p| size(p).unwrap_or(0)).collect()
+/// The sizes of the parameters of a kernel in bytes; 0 for an unknown size.
+fn parameter_sizes(module: &Module, kernel: &str) -> Vec<u64> {
+    let Some(id) = module.function(kernel) else {
+        return Vec::new();
+    };
+    let params = module.functions()[id].interface.params;
+    params
+        .of(module.params())
+        .iter()
+        .map(|p| p.layout(module.pool()).and_then(|l| l.size).unwrap_or(0))
+        .collect()
 }
 
 /// Writes data to the variables of a module that hold zeros, as the host may do before a launch.
 pub fn fill_variables(machine: &mut Machine<'_>, module: &Module, seed: u64) {
-    for (nth, name) in (0..).zip(variables(module)) {
-        let Some((at, size)) = machine.variable(name) else {
+    for (index, name) in (0..).zip(variables(module)) {
+        let Some((address, size)) = machine.variable(name) else {
             continue;
         };
-        let old = machine.read(at, size as usize).unwrap_or_default();
+        let old = machine.read(address, size as usize).unwrap_or_default();
         if old.iter().all(|byte| *byte == 0) {
-            let words = content(seed + nth);
-            let bytes: Vec<u8> = words.iter().copied().cycle().take(old.len()).collect();
-            let _ = machine.write(at, &bytes);
+            let new: Vec<u8> = content(seed + index)
+                .into_iter()
+                .cycle()
+                .take(old.len())
+                .collect();
+            let _ = machine.write(address, &new);
         }
     }
 }
 
 /// The names of the variables of a module.
 fn variables(module: &Module) -> impl Iterator<Item = &str> {
-    let symbols = module.symbols().iter();
-    let is_variable = |kind: SymbolKind| matches!(kind, SymbolKind::Variable(..));
-    symbols
-        .filter(move |(_, symbol)| is_variable(symbol.kind))
-        .map(|(_, symbol)| module.name(symbol.name))
+    module
+        .symbols()
+        .values()
+        .filter(|symbol| matches!(symbol.kind, SymbolKind::Variable(..)))
+        .map(|symbol| module.name(symbol.name))
 }
 
 /// Runs a kernel: 8 bytes of its parameters are a pointer to a buffer, fewer are a small number.
@@ -154,7 +164,7 @@ pub fn observe(module: &Module, kernel: &str, seed: u64) -> Seen {
     observe_within(module, kernel, seed, STEPS)
 }
 
-/// Whether a kernel has a data race, so that what it does depends on the order of its threads.
+/// Whether a kernel has a data race, so that its effects depend on the order of its threads.
 pub fn has_race(module: &Module, kernel: &str, seed: u64) -> bool {
     let mut machine = Machine::new(module);
     let (launch, _) = prepare(&mut machine, module, kernel, seed);
@@ -164,7 +174,7 @@ pub fn has_race(module: &Module, kernel: &str, seed: u64) -> bool {
     !machine.reports().is_empty()
 }
 
-/// A launch with buffers, and their addresses.
+/// A launch with buffers, and the addresses of these.
 fn prepare(
     machine: &mut Machine<'_>,
     module: &Module,
@@ -181,7 +191,7 @@ pub struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
     cluster: [u32; 3],
-    /// How far pointers are from the beginnings of the buffers.
+    /// The offset of the pointers from the starts of the buffers.
     offset: u64,
 }
 
@@ -199,7 +209,7 @@ impl Shape {
         }
     }
 
-    /// With pointers that are as far from the beginnings of the buffers.
+    /// Sets the offset of the pointers from the starts of the buffers.
     #[must_use]
     pub const fn with_offset(mut self, bytes: u64) -> Self {
         self.offset = bytes;
@@ -207,7 +217,7 @@ impl Shape {
     }
 }
 
-/// The threads of a CTA that a kernel requires.
+/// The numbers of threads of a CTA that a kernel requires.
 fn required(module: &Module, kernel: &str) -> Option<[u32; 3]> {
     let header = &module.functions()[module.function(kernel)?];
     let mut directives = header
@@ -223,7 +233,7 @@ fn required(module: &Module, kernel: &str) -> Option<[u32; 3]> {
     Some(threads)
 }
 
-/// A launch of a shape with buffers, and their addresses. A required number of threads is respected.
+/// A launch of a shape with buffers, and the addresses of these. A number of threads that the kernel requires replaces that of the shape.
 pub fn launch_of(
     machine: &mut Machine<'_>,
     module: &Module,
@@ -231,35 +241,35 @@ pub fn launch_of(
     seed: u64,
     shape: &Shape,
 ) -> (Launch, Vec<u64>) {
-    let all = machine.allocate(2 * ALIGN).unwrap_or(0);
-    let start = (all + MARGIN).next_multiple_of(ALIGN);
+    let allocation = machine.allocate(2 * ALIGN).unwrap_or(0);
+    let start = (allocation + MARGIN).next_multiple_of(ALIGN);
     let mut launch = Launch::new(kernel);
     (launch.grid, launch.cluster) = (shape.grid, shape.cluster);
     launch.block = required(module, kernel).unwrap_or(shape.block);
     // Arrays in shared memory are too small for some of the arguments.
     launch.shared = 32 << 10;
     let mut buffers = Vec::new();
-    for (nth, size) in (0..).zip(parameters(module, kernel)) {
+    for (index, size) in (0..).zip(parameter_sizes(module, kernel)) {
         let mut bytes = Vec::new();
         while (bytes.len() as u64) + 8 <= size {
-            let at = start + buffers.len() as u64 % 256 * BUFFER;
-            buffers.push(at);
-            let _ = machine.write(at, &content(seed + nth));
-            bytes.extend((at + shape.offset).to_le_bytes());
+            let address = start + buffers.len() as u64 % 256 * BUFFER;
+            buffers.push(address);
+            let _ = machine.write(address, &content(seed + index));
+            bytes.extend((address + shape.offset).to_le_bytes());
         }
         let number = match seed / SEEDS {
-            0 => 1 + (seed + nth) % 37,
-            // As many as the threads of some CTAs.
-            4 => 30 + (seed + nth) * 29 % 200,
+            0 => 1 + (seed + index) % 37,
+            // Close to the numbers of threads of CTAs.
+            4 => 30 + (seed + index) * 29 % 200,
             // Of any magnitude.
             5 => {
-                let least = 32 << ((seed + 3 * nth) % 9);
-                least + (seed + nth).wrapping_mul(0x9e37_79b9) % least
+                let minimum = 32 << ((seed + 3 * index) % 9);
+                minimum + (seed + index).wrapping_mul(0x9e37_79b9) % minimum
             }
-            kind => (seed + nth).wrapping_mul(0x9e37_79b9) >> (4 * kind) & 0xfff,
+            kind => (seed + index).wrapping_mul(0x9e37_79b9) >> (4 * kind) & 0xfff,
         };
-        let left = (size as usize - bytes.len()).min(8);
-        bytes.extend(&number.to_le_bytes()[..left]);
+        let len = (size as usize - bytes.len()).min(8);
+        bytes.extend(&number.to_le_bytes()[..len]);
         launch = launch.argument(bytes);
     }
     (launch, buffers)
@@ -272,16 +282,19 @@ pub fn observe_within(module: &Module, kernel: &str, seed: u64, steps: u64) -> S
     launch.limits.steps = steps;
     let starts: Vec<(String, Vec<u8>)> = variables(module)
         .filter_map(|name| {
-            let (at, size) = machine.variable(name)?;
-            Some((name.to_owned(), machine.read(at, size as usize).ok()?))
+            let (address, size) = machine.variable(name)?;
+            Some((name.to_owned(), machine.read(address, size as usize).ok()?))
         })
         .collect();
     let result = machine.launch(&launch);
-    let read = |at: u64, bytes: u64| machine.read(at, bytes as usize).unwrap_or_default();
-    let both = |(name, start): (String, Vec<u8>)| {
-        let (at, size) = machine.variable(&name).unwrap_or((0, 0));
-        (name, [start, read(at, size)])
-    };
+    let read = |address: u64, bytes: u64| machine.read(address, bytes as usize).unwrap_or_default();
+    let variables = starts
+        .into_iter()
+        .map(|(name, start)| {
+            let (address, size) = machine.variable(&name).unwrap_or((0, 0));
+            (name, [start, read(address, size)])
+        })
+        .collect();
     let (failed, outcome) = match result {
         Ok(outcome) => (None, Some(outcome)),
         Err(error) => (Some(error.reason), None),
@@ -290,7 +303,10 @@ pub fn observe_within(module: &Module, kernel: &str, seed: u64, steps: u64) -> S
         failed,
         steps: outcome.as_ref().map_or(0, |o| o.steps),
         output: outcome.map(|o| o.output).unwrap_or_default(),
-        buffers: buffers.iter().map(|&at| read(at, BUFFER)).collect(),
-        variables: starts.into_iter().map(both).collect(),
+        buffers: buffers
+            .iter()
+            .map(|&address| read(address, BUFFER))
+            .collect(),
+        variables,
     }
 }

@@ -1,8 +1,8 @@
 //! A page of `ptx-report/pages`: a title, a severity, prose, and two modules as examples.
 
-/// What a page says.
+/// The parts of a page.
 pub struct Page<'a> {
-    /// As in `PTX0506`.
+    /// The code, such as `PTX0506`.
     pub code: &'a str,
     pub title: &'a str,
     /// `error` or `warning`.
@@ -13,7 +13,7 @@ pub struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Reads a page; `None` where it has another shape.
+    /// Reads a page; `None` if a part is missing.
     pub fn read(text: &'a str) -> Option<Self> {
         let head = text.strip_prefix("# ")?.lines().next()?;
         let (code, title) = head.split_once(": ")?;
@@ -37,12 +37,12 @@ impl<'a> Page<'a> {
 
     /// The text under a heading.
     pub fn section(&self, heading: &str) -> Option<&'a str> {
-        let (_, rest) = self.text.split_once(&format!("\n## {heading}\n"))?;
-        Some(rest.split("\n## ").next().unwrap_or(rest).trim())
+        let (_, text) = self.text.split_once(&format!("\n## {heading}\n"))?;
+        Some(text.split("\n## ").next().unwrap_or(text).trim())
     }
 
-    /// The line of the wrong example that the comment `// CODE` ends.
-    #[allow(dead_code, reason = "generating alone does not ask")]
+    /// The number of the line of the wrong example that ends with the comment `// CODE`.
+    #[allow(dead_code, reason = "the generator of the pages does not use it")]
     pub fn line(&self) -> Option<usize> {
         let mark = format!("// {}", self.code);
         let (wrong, _) = self.examples?;

@@ -1,6 +1,6 @@
-//! The size of tests, and the seed of what is random in them. `CONTRIBUTING.md` lists the environment variables.
+//! The size of tests, and the seed of their random numbers. `CONTRIBUTING.md` lists the environment variables.
 
-/// The seed without `PTXKIT_SEED`, also that of `.ci/run`. The same commit always tests the same cases.
+/// The seed without `PTXKIT_SEED`, also in `.ci/run`: the tests of a commit always have the same cases.
 const FIXED_SEED: &str = include_str!("../seed");
 
 /// A fraction of the cases of a test: one in `parts`.
@@ -11,7 +11,8 @@ pub struct Sample {
     part: usize,
 }
 
-/// One in `quick` of the cases, or one in `ci` of them in `.ci/run`, which sets `PTXKIT_SAMPLE=ci`. With `PTXKIT_SAMPLE=all` all of them.
+/// One in `quick` of the cases; one in `ci` of them in `.ci/run`, which sets `PTXKIT_SAMPLE=ci`; all of them with
+/// `PTXKIT_SAMPLE=all`.
 pub fn sample(quick: usize, ci: usize) -> Sample {
     let parts = match std::env::var("PTXKIT_SAMPLE").as_deref() {
         Ok("all") => 1,
@@ -26,22 +27,16 @@ pub fn sample(quick: usize, ci: usize) -> Sample {
 
 /// The seed of samples and random inputs: the number in `PTXKIT_SEED`, else the fixed one.
 pub fn seed() -> u64 {
-    let given = std::env::var("PTXKIT_SEED").ok();
-    given
-        .as_deref()
-        .unwrap_or(FIXED_SEED)
-        .trim()
-        .parse()
-        .expect("a seed is a number")
+    let seed = std::env::var("PTXKIT_SEED").unwrap_or(FIXED_SEED.into());
+    seed.trim().parse().expect("a seed is a number")
 }
 
-/// The number of cases: `usual`, or the number in `PTXKIT_CASES`.
-pub fn cases(usual: usize) -> usize {
-    let given = std::env::var("PTXKIT_CASES").ok();
-    given.map_or(usual, |n| n.parse().expect("PTXKIT_CASES is a number"))
+/// The number of cases: the number in `PTXKIT_CASES`, or `default` without it.
+pub fn cases(default: usize) -> usize {
+    std::env::var("PTXKIT_CASES").map_or(default, |n| n.parse().expect("PTXKIT_CASES is a number"))
 }
 
-/// Whether `PTXKIT_LIST` asks for every case that counts, not only for the sums.
+/// Whether the tests list every counted case, not only the sums: `PTXKIT_LIST` is set.
 pub fn lists_cases() -> bool {
     std::env::var_os("PTXKIT_LIST").is_some()
 }
@@ -59,7 +54,9 @@ impl Sample {
 
     /// The cases that belong to the sample.
     pub fn of<T>(self, cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
-        let numbered = cases.into_iter().enumerate();
-        numbered.filter_map(move |(index, case)| self.has(index).then_some(case))
+        cases
+            .into_iter()
+            .enumerate()
+            .filter_map(move |(index, case)| self.has(index).then_some(case))
     }
 }

@@ -1,4 +1,4 @@
-//! A case: one instruction, how it was generated, and the kind of module around it.
+//! A case: one instruction with the rule by which it was generated, and the kind of module around it.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct Case {
 /// The properties of the module of a case besides its version and its target.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Setting {
-    /// Nothing.
+    /// There are no further properties.
     Plain,
     /// Samplers are separate from textures.
     Independent,
@@ -50,17 +50,20 @@ impl Setting {
 
 impl Case {
     pub fn setting(&self) -> Setting {
-        let is_sampler = |o: &Operand| matches!(o.kind, Kind::Variable(_, ScalarType::Samplerref));
-        if self
+        let has_sampler = self
             .operands
             .iter()
-            .any(|o| is_sampler(o) || o.parts().iter().any(is_sampler))
-        {
+            .any(|operand| is_sampler(operand) || operand.parts().iter().any(is_sampler));
+        if has_sampler {
             Setting::Independent
         } else {
             Setting::Plain
         }
     }
+}
+
+fn is_sampler(operand: &Operand) -> bool {
+    matches!(operand.kind, Kind::Variable(_, ScalarType::Samplerref))
 }
 
 impl fmt::Display for Case {

@@ -39,9 +39,9 @@ pub fn cover(instruction: &'static Instruction, form: &'static Form, rng: &mut R
             ..Goal::default()
         })
     });
-    let rows = form.tables().iter().enumerate().flat_map(|(t, table)| {
-        (0..table.rows().len()).map(move |r| Goal {
-            row: Some((t, r)),
+    let rows = form.tables().iter().enumerate().flat_map(|(index, table)| {
+        (0..table.rows().len()).map(move |row| Goal {
+            row: Some((index, row)),
             ..Goal::default()
         })
     });
@@ -59,11 +59,11 @@ pub fn cover(instruction: &'static Instruction, form: &'static Form, rng: &mut R
     for goal in &goals {
         reach(goal, TRIES, &mut cover);
     }
-    let enough = cover.cases.len() + MAX_PAIRS;
-    for (i, a, j, b) in some_pairs(&alternatives) {
-        if cover.cases.len() < enough && !cover.pairs.contains(&(i, a, j, b)) {
+    let max_cases = cover.cases.len() + MAX_PAIRS;
+    for pair in some_pairs(&alternatives) {
+        if cover.cases.len() < max_cases && !cover.pairs.contains(&pair) {
             let goal = Goal {
-                slots: vec![(i, a), (j, b)],
+                slots: pair.to_vec(),
                 ..Goal::default()
             };
             reach(&goal, TRIES_FOR_A_PAIR, &mut cover);
@@ -72,7 +72,7 @@ pub fn cover(instruction: &'static Instruction, form: &'static Form, rng: &mut R
     cover.cases
 }
 
-/// Cases that would be legal but for one rule of the form, some for each rule.
+/// Cases that violate only one rule of the form, some for each rule.
 pub fn breaking(
     instruction: &'static Instruction,
     form: &'static Form,
@@ -99,8 +99,8 @@ pub fn forbids(rule: &Rule) -> bool {
     matches!(rule.kind(), Require(..) | Deny(..) | Ordered(..))
 }
 
-/// Two slots and their modifiers.
-type Pair = (usize, Words, usize, Words);
+/// Two slots with their modifiers.
+type Pair = [(usize, Words); 2];
 
 /// The cases so far, and the pairs that they cover.
 #[derive(Default)]
@@ -111,9 +111,11 @@ struct Cover {
 
 impl Cover {
     fn add(&mut self, case: Case, choice: &[Words]) {
-        for (i, a) in choice.iter().enumerate() {
-            let later = choice.iter().enumerate().skip(i + 1);
-            self.pairs.extend(later.map(|(j, b)| (i, *a, j, *b)));
+        for (first, first_words) in choice.iter().enumerate() {
+            for (second, second_words) in choice.iter().enumerate().skip(first + 1) {
+                self.pairs
+                    .insert([(first, *first_words), (second, *second_words)]);
+            }
         }
         self.cases.push(case);
     }
@@ -132,10 +134,12 @@ fn alternatives(slot: &'static Slot) -> Vec<Words> {
 /// Pairs of alternatives, evenly chosen among all pairs.
 fn some_pairs(alternatives: &[Vec<Words>]) -> Vec<Pair> {
     let mut pairs = Vec::new();
-    for (i, first) in alternatives.iter().enumerate() {
-        for (j, second) in alternatives.iter().enumerate().skip(i + 1) {
-            for &a in first {
-                pairs.extend(second.iter().map(|&b| (i, a, j, b)));
+    for (first, first_alternatives) in alternatives.iter().enumerate() {
+        for (second, second_alternatives) in alternatives.iter().enumerate().skip(first + 1) {
+            for &first_words in first_alternatives {
+                for &second_words in second_alternatives {
+                    pairs.push([(first, first_words), (second, second_words)]);
+                }
             }
         }
     }
@@ -153,15 +157,19 @@ fn attempt(
 ) -> Option<(Case, Vec<Words>)> {
     let mut choice: Vec<Words> = Vec::new();
     for words in alternatives {
-        let any = rng.choice(words).copied()?;
-        choice.push(if rng.bool() { any } else { *words.first()? });
+        let random_words = rng.choice(words).copied()?;
+        choice.push(if rng.bool() {
+            random_words
+        } else {
+            *words.first()?
+        });
     }
-    let mut fixed = vec![false; choice.len()];
+    let mut is_fixed = vec![false; choice.len()];
     for &(slot, words) in &goal.slots {
         *choice.get_mut(slot)? = words;
-        *fixed.get_mut(slot)? = true;
+        *is_fixed.get_mut(slot)? = true;
     }
-    for (t, table) in form.tables().iter().enumerate() {
+    for (index, table) in form.tables().iter().enumerate() {
         let matches_fixed = |row: &ptx_isa::Row| {
             row.cells()
                 .iter()
@@ -169,7 +177,7 @@ fn attempt(
                 .all(|(cell, &slot)| {
                     let slot = usize::from(slot);
                     let chosen = choice.get(slot).copied().unwrap_or(&[]);
-                    let is_free = fixed.get(slot) != Some(&true);
+                    let is_free = is_fixed.get(slot) != Some(&true);
                     match *cell {
                         Cell::Absent => is_free || chosen.is_empty(),
                         Cell::OneOf(words) => is_free || chosen.iter().any(|&w| words.contains(w)),
@@ -178,7 +186,7 @@ fn attempt(
                 })
         };
         let row = match goal.row {
-            Some((table, r)) if table == t => form.tables().get(t)?.rows().get(r)?,
+            Some((goal_table, row)) if goal_table == index => table.rows().get(row)?,
             _ => {
                 let rows: Vec<_> = table.rows().iter().filter(|r| matches_fixed(r)).collect();
                 rng.choice(rows)?
@@ -186,7 +194,7 @@ fn attempt(
         };
         for (cell, &slot) in row.cells().iter().zip(table.columns()) {
             let slot = usize::from(slot);
-            if fixed.get(slot) == Some(&true) {
+            if is_fixed.get(slot) == Some(&true) {
                 continue;
             }
             let chosen: Words = match *cell {
@@ -203,7 +211,7 @@ fn attempt(
                 _ => continue,
             };
             *choice.get_mut(slot)? = chosen;
-            *fixed.get_mut(slot)? = true;
+            *is_fixed.get_mut(slot)? = true;
         }
     }
     let case = fill(instruction, form, &choice.concat(), goal.broken, rng)?;

@@ -25,7 +25,8 @@ pub fn stored(text: &str) -> HashMap<String, Known> {
 fn stored_by_kernel(facts: FunctionFacts<'_>) -> Option<Known> {
     let function = FunctionAnalysis::new(facts);
     let variables = function.variables();
-    let (ssa, constants) = (function.ssa().ok()?, function.constants().ok()?);
+    let ssa = function.ssa().ok()?;
+    let constants = function.constants().ok()?;
     let stored_value = |stmt: StmtId, access: MemoryAccess| {
         let Some((Operand::Reg(register), RegAccess::Read)) = access.data else {
             return None;

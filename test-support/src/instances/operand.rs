@@ -42,7 +42,7 @@ pub enum Kind {
     Special(SpecialReg),
     SpecialVector(SpecialReg),
     Label,
-    /// With the numbers of results and parameters.
+    /// A function with these numbers of results and parameters.
     Function(u8, u8),
     Table(TableKind, u8, u8),
     Sink,
@@ -105,7 +105,7 @@ impl Operand {
             Kind::Vector(_) => OperandShape::Vector(parts),
             Kind::List(_) => OperandShape::List(parts),
             Kind::Pair(_) => match parts.try_into() {
-                Ok(both) => OperandShape::Pair(both),
+                Ok(halves) => OperandShape::Pair(halves),
                 Err(_) => OperandShape::List(parts),
             },
         };
@@ -118,12 +118,12 @@ impl Operand {
     }
 }
 
-/// Calls `question` with a query of the instruction. The greatest depth of nested operands is three: `[map, {x, y}]`.
+/// Calls `answer` with a query of the instruction. The greatest depth of nested operands is three: `[map, {x, y}]`.
 pub fn ask<R>(
     opcode: Opcode,
     modifiers: &[Modifier],
     operands: &[Operand],
-    question: impl FnOnce(&InstQuery<'_>) -> R,
+    answer: impl FnOnce(&InstQuery<'_>) -> R,
 ) -> R {
     let elements: Vec<Vec<Vec<ActualOperand<'_>>>> = operands
         .iter()
@@ -152,7 +152,7 @@ pub fn ask<R>(
         .zip(&parts)
         .map(|(operand, parts)| operand.written(parts))
         .collect();
-    question(&InstQuery::new(opcode, modifiers, &written))
+    answer(&InstQuery::new(opcode, modifiers, &written))
 }
 
 impl fmt::Display for Operand {
@@ -205,8 +205,8 @@ fn write_list(
     close: &str,
 ) -> fmt::Result {
     f.write_str(open)?;
-    for (i, part) in parts.iter().enumerate() {
-        write!(f, "{}{part}", if i == 0 { "" } else { separator })?;
+    for (index, part) in parts.iter().enumerate() {
+        write!(f, "{}{part}", if index == 0 { "" } else { separator })?;
     }
     f.write_str(close)
 }

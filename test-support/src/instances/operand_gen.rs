@@ -130,10 +130,10 @@ fn reroll(candidates: &mut [Candidates], rng: &mut Rng) {
 fn repair(candidates: &mut [Candidates], violations: &[Violation]) -> Option<bool> {
     let mut has_changed = false;
     for violation in violations {
-        let &Violation::Operand(i, violation) = violation else {
+        let &Violation::Operand(index, violation) = violation else {
             continue;
         };
-        let operand = candidates.get_mut(i)?;
+        let operand = candidates.get_mut(index)?;
         has_changed = true;
         match violation {
             OperandViolation::Missing => operand.is_present = true,
@@ -179,12 +179,11 @@ fn assemble(form: &Form, candidates: &[Candidates]) -> Option<Vec<Operand>> {
             _ => positions.push((position, form_operand.nesting(), vec![operand])),
         }
     }
-    let operands = positions.into_iter();
-    Some(
-        operands
-            .map(|(_, nesting, parts)| nest(nesting, parts))
-            .collect(),
-    )
+    let mut operands = Vec::new();
+    for (_, nesting, parts) in positions {
+        operands.push(nest(nesting, parts));
+    }
+    Some(operands)
 }
 
 /// The operand of one position with its parts.
@@ -217,7 +216,7 @@ pub fn vector(first: &Operand, length: u16) -> Operand {
         let mut element = first.clone();
         match &mut element.kind {
             Kind::Register(_, number) => *number = (*number + i) % REGISTERS,
-            // One `_` among registers.
+            // A vector contains `_` once; its other elements are registers.
             Kind::Sink if i > 0 => element = Operand::register(ScalarType::B32, i),
             _ => {}
         }
@@ -283,8 +282,9 @@ fn registers(
     types.dedup();
     out.extend(types.iter().map(|&ty| Operand::register(ty, number)));
     let same_width = exact.and_then(|ty| {
-        let mut all = ScalarType::ALL.iter();
-        all.find(|t| t.is_register_type() && **t != ty && t.bits() == ty.bits())
+        ScalarType::ALL
+            .iter()
+            .find(|t| t.is_register_type() && **t != ty && t.bits() == ty.bits())
     });
     out.extend(same_width.map(|&ty| Operand::register(ty, number)));
     if has(Marks::DISCARD) || has(Marks::DISCARD_ONLY) {

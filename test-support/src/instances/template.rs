@@ -68,7 +68,8 @@ fn template(
 ) -> Option<Template> {
     let (version, targets) = places(&case)?;
     let slots = form.match_modifiers(case.modifiers.get(instruction.words().len()..)?)?;
-    let (mut sources, mut results) = (Vec::new(), Vec::new());
+    let mut sources = Vec::new();
+    let mut results = Vec::new();
     for (declared, number) in registers(&case.operands)? {
         let index = usize::from(number / 4);
         let operand = form.operands().get(index)?;

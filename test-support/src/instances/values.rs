@@ -15,7 +15,7 @@ const FORMATS: [(u16, u32, u32); 6] = [
     (8, 5, 2),
 ];
 
-/// The bits of a register: each element of its type is an edge case or, unless `edges_only` is set, a random value.
+/// The bits of a register. Each element of its type is an edge case or, unless `edges_only` is set, a random value.
 pub fn value(register: &Register, edges_only: bool, rng: &mut Rng) -> u128 {
     let ty = register.ty.unwrap_or(register.declared);
     let width = register.declared.bits();
@@ -51,7 +51,7 @@ fn edge(ty: ScalarType, rng: &mut Rng) -> u128 {
 }
 
 fn integer_edge(width: u16, rng: &mut Rng) -> u128 {
-    let all = mask(width);
+    let ones = mask(width);
     let power = 1 << rng.u16(..width.max(1));
     let edges = [
         0,
@@ -64,14 +64,14 @@ fn integer_edge(width: u16, rng: &mut Rng) -> u128 {
         33,
         63,
         64,
-        all,
-        all - 1,
-        all >> 1,
-        (all >> 1) + 1,
-        (all >> 1) + 2,
+        ones,
+        ones - 1,
+        ones >> 1,
+        (ones >> 1) + 1,
+        (ones >> 1) + 2,
         power,
         power - 1,
-        all ^ power,
+        ones ^ power,
         0x5555_5555_5555_5555,
         0xaaaa_aaaa_aaaa_aaaa,
         0x8080_7f7f_ff00_01fe,
@@ -137,11 +137,11 @@ fn random(ty: ScalarType, rng: &mut Rng) -> u128 {
     };
     // A number between 2^-8 and 2^24, with few or many bits.
     let bias = (1u32 << (exponent - 1)) - 1;
-    let least = bias.saturating_sub(8);
-    let most = (bias + 24).min(2 * bias);
+    let min_exponent = bias.saturating_sub(8);
+    let max_exponent = (bias + 24).min(2 * bias);
     let kept = mask(fraction as u16) & !mask(rng.u16(..=fraction as u16));
     let sign = u128::from(rng.bool()) << (exponent + fraction);
-    bits & kept | u128::from(rng.u32(least..=most)) << fraction | sign
+    bits & kept | u128::from(rng.u32(min_exponent..=max_exponent)) << fraction | sign
 }
 
 pub fn mask(bits: u16) -> u128 {

@@ -1,16 +1,16 @@
-//! What to launch and what to expect: `corpus/compiled/programs/NAME.case`, a line per step.
+//! The files `corpus/compiled/programs/NAME.case`: launches and the expected results, a line for each step.
 
 /// A step of a program.
 pub enum Line {
-    /// A file with the kernels, of `corpus/compiled`.
+    /// A file of `corpus/compiled` with the kernels.
     Module(String),
-    /// A new buffer with a number of bytes that begins with a content.
+    /// A new buffer with a number of bytes, and the content of the first of these.
     Buffer(u64, Data),
-    /// What a variable of the module is set to.
+    /// A new content of a variable of the module.
     Variable(String, Data),
     /// Bytes that the host writes into a buffer.
     Write(Pointer, Data),
-    /// A byte that the host writes into some bytes of a buffer.
+    /// A number of bytes of a buffer that the host sets to a value.
     Fill(Pointer, usize, u8),
     /// A copy of some bytes of a buffer to another place.
     Copy {
@@ -20,11 +20,11 @@ pub enum Line {
     },
     /// A launch.
     Launch(Box<Launch>),
-    /// What the next launch fails with.
+    /// A part of the error of the next launch.
     Error(String),
-    /// What the last launch printed.
+    /// The output of the last launch.
     Output(Vec<u8>),
-    /// What memory has.
+    /// The expected content of memory.
     Expect(Expected),
 }
 
@@ -38,7 +38,7 @@ pub struct Launch {
     pub arguments: Vec<Data>,
 }
 
-/// Bytes that have pointers to buffers among them.
+/// A content: bytes and pointers to buffers.
 pub type Data = Vec<Part>;
 
 /// A part of a content.
@@ -48,20 +48,20 @@ pub enum Part {
     Pointer(Pointer),
 }
 
-/// A buffer, by its number, and an offset.
+/// A number of a buffer, and an offset in it.
 #[derive(Copy, Clone)]
 pub struct Pointer {
     pub buffer: usize,
     pub offset: u64,
 }
 
-/// Where results are.
+/// The place of a result.
 pub enum Place {
     Buffer(Pointer),
     Variable(String),
 }
 
-/// What memory has after the launches.
+/// An expected content of memory.
 pub struct Expected {
     pub place: Place,
     pub ty: Type,
@@ -69,7 +69,7 @@ pub struct Expected {
     pub data: Data,
 }
 
-/// How elements are compared.
+/// The type of the compared elements.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Type {
     Bytes,
@@ -78,28 +78,29 @@ pub enum Type {
     F64,
 }
 
-/// How far a result may be from that of the CPU.
+/// The allowed difference between a result and that of the CPU.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Allowed {
     Exact,
-    /// A part of the expected number.
+    /// A fraction of the expected number.
     Relative(f64),
     Absolute(f64),
-    /// Steps of the last place.
+    /// A number of units in the last place.
     Ulps(u64),
 }
 
 /// The steps of a program.
 pub fn parse(text: &str) -> Result<Vec<Line>, String> {
-    let lines = text.lines().enumerate();
-    lines
-        .map(|(n, line)| self::line(line).ok_or(format!("line {}: {line:.60}", n + 1)))
-        .collect()
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        lines.push(self::line(line).ok_or(format!("line {number}: {line:.60}"))?);
+    }
+    Ok(lines)
 }
 
 fn line(line: &str) -> Option<Line> {
-    let (keyword, rest) = line.split_once(' ')?;
-    let words: Vec<&str> = rest.split(' ').collect();
+    let (keyword, operands) = line.split_once(' ')?;
+    let words: Vec<&str> = operands.split(' ').collect();
     Some(match (keyword, &words[..]) {
         ("module", [path]) => Line::Module((*path).into()),
         ("buffer", [bytes, content]) => Line::Buffer(bytes.parse().ok()?, data(content)?),
@@ -123,7 +124,7 @@ fn line(line: &str) -> Option<Line> {
                 arguments: arguments.iter().map(|a| data(a)).collect::<Option<_>>()?,
             }))
         }
-        ("error", _) => Line::Error(rest.into()),
+        ("error", _) => Line::Error(operands.into()),
         ("output", [text]) => Line::Output(bytes(text)?),
         ("expect", [place, ty, allowed, content]) => Line::Expect(Expected {
             place: match pointer(place) {
@@ -176,26 +177,26 @@ fn pointer(text: &str) -> Option<Pointer> {
 }
 
 /// Bytes in hexadecimal digits, and pointers that end with a semicolon.
-fn data(text: &str) -> Option<Data> {
+fn data(mut text: &str) -> Option<Data> {
     let mut parts = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find('@').unwrap_or(rest.len());
-        if digits > 0 {
-            parts.push(Part::Bytes(bytes(&rest[..digits])?));
+    while !text.is_empty() {
+        let (digits, from_pointer) = text.split_at(text.find('@').unwrap_or(text.len()));
+        if !digits.is_empty() {
+            parts.push(Part::Bytes(bytes(digits)?));
         }
-        rest = &rest[digits..];
-        if let Some((first, others)) = rest.split_once(';') {
-            parts.push(Part::Pointer(pointer(first)?));
-            rest = others;
+        text = from_pointer;
+        if let Some((pointer_text, after_pointer)) = from_pointer.split_once(';') {
+            parts.push(Part::Pointer(pointer(pointer_text)?));
+            text = after_pointer;
         }
     }
     Some(parts)
 }
 
 fn bytes(digits: &str) -> Option<Vec<u8>> {
-    let pairs = digits.as_bytes().chunks(2);
-    pairs
+    digits
+        .as_bytes()
+        .chunks(2)
         .map(|pair| u8::from_str_radix(core::str::from_utf8(pair).ok()?, 16).ok())
         .collect()
 }

@@ -2,25 +2,28 @@
 
 use super::case::{Allowed, Type};
 
-/// Where results differ by more than is allowed: the first element, and how many.
+/// Compares results with the expected ones. The error describes the first element that differs by more than is allowed, and the
+/// number of these.
 pub fn compare(found: &[u8], expected: &[u8], ty: Type, allowed: Allowed) -> Result<(), String> {
-    let each = match ty {
+    let element_size = match ty {
         Type::F16 => 2,
         Type::Bytes | Type::F32 => 4,
         Type::F64 => 8,
     };
-    let pairs = found.chunks(each).zip(expected.chunks(each)).enumerate();
-    let wrong: Vec<_> = pairs
-        .filter(|(_, (a, b))| !equal(a, b, ty, allowed))
+    let found = found.chunks(element_size);
+    let differences: Vec<_> = found
+        .zip(expected.chunks(element_size))
+        .enumerate()
+        .filter(|(_, (found, expected))| !equal(found, expected, ty, allowed))
         .collect();
-    match wrong.first() {
+    match differences.first() {
         None => Ok(()),
-        Some((index, (a, b))) => Err(format!(
+        Some((index, (found, expected_element))) => Err(format!(
             "{} of {} elements differ; at {index} {} was expected and {} found",
-            wrong.len(),
-            expected.len() / each,
-            show(b, ty),
-            show(a, ty)
+            differences.len(),
+            expected.len() / element_size,
+            show(expected_element, ty),
+            show(found, ty)
         )),
     }
 }
@@ -29,15 +32,15 @@ fn equal(found: &[u8], expected: &[u8], ty: Type, allowed: Allowed) -> bool {
     if found == expected {
         return true;
     }
-    let (Some(a), Some(b)) = (number(found, ty), number(expected, ty)) else {
+    let (Some(x), Some(y)) = (number(found, ty), number(expected, ty)) else {
         return false;
     };
     match allowed {
-        Allowed::Exact => a.is_nan() && b.is_nan(),
-        _ if a.is_nan() && b.is_nan() || a == b => true,
-        Allowed::Relative(error) => (a - b).abs() <= error * b.abs(),
-        Allowed::Absolute(error) => (a - b).abs() <= error,
-        Allowed::Ulps(most) => order(found, ty).abs_diff(order(expected, ty)) <= most,
+        Allowed::Exact => x.is_nan() && y.is_nan(),
+        _ if x.is_nan() && y.is_nan() || x == y => true,
+        Allowed::Relative(error) => (x - y).abs() <= error * y.abs(),
+        Allowed::Absolute(error) => (x - y).abs() <= error,
+        Allowed::Ulps(error) => order(found, ty).abs_diff(order(expected, ty)) <= error,
     }
 }
 
@@ -52,7 +55,8 @@ fn number(bytes: &[u8], ty: Type) -> Option<f64> {
 
 /// A number of 16 bits.
 fn half(bits: u16) -> f64 {
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023) / 1024.0);
+    let exponent = i32::from(bits >> 10 & 31);
+    let fraction = f64::from(bits & 1023) / 1024.0;
     let magnitude = match exponent {
         0 => fraction * 2f64.powi(-14),
         31 if fraction == 0.0 => f64::INFINITY,
@@ -65,7 +69,7 @@ fn half(bits: u16) -> f64 {
     }
 }
 
-/// The position of a number among all of its format.
+/// The position of a number among all numbers of its format.
 fn order(bytes: &[u8], ty: Type) -> i64 {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);

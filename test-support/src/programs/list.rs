@@ -1,4 +1,4 @@
-//! The programs: the steps of each with every module that has its kernels.
+//! The programs: the steps of each with every module that contains its kernels.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub struct Program {
     pub module: PathBuf,
 }
 
-/// The programs of a folder; without one, those of `corpus/compiled/programs`.
+/// The programs of a folder; those of `corpus/compiled/programs` without one.
 pub fn programs(folder: Option<PathBuf>) -> Vec<Program> {
     let compiled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/compiled");
     let folder = folder.unwrap_or(compiled.join("programs"));
@@ -23,23 +23,23 @@ pub fn programs(folder: Option<PathBuf>) -> Vec<Program> {
         .collect();
     files.sort();
     let mut programs = Vec::new();
-    for file in files
-        .iter()
-        .filter(|f| f.extension().is_some_and(|e| e == "case"))
-    {
+    for file in &files {
+        if file.extension().is_none_or(|e| e != "case") {
+            continue;
+        }
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         let text = fs::read_to_string(file).expect("a text");
         let lines = case::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let named = lines.iter().filter_map(|line| match line {
+        let named_modules = lines.iter().filter_map(|line| match line {
             Line::Module(path) => Some(compiled.join(path)),
             _ => None,
         });
         let prefix = format!("{name}.");
-        let own = files.iter().filter(|f| {
-            let of = f.file_name().unwrap_or_default().to_string_lossy();
-            of.starts_with(&prefix) && of.ends_with(".ptx")
+        let modules_beside = files.iter().filter(|f| {
+            let file_name = f.file_name().unwrap_or_default().to_string_lossy();
+            file_name.starts_with(&prefix) && file_name.ends_with(".ptx")
         });
-        for module in named.chain(own.cloned()) {
+        for module in named_modules.chain(modules_beside.cloned()) {
             let kernels = module.file_stem().unwrap_or_default().to_string_lossy();
             let title = match kernels.strip_prefix(&prefix) {
                 Some(variant) => format!("{name}::{variant}"),

@@ -1,4 +1,4 @@
-//! The machine that runs the steps of a program; the checkers find nothing.
+//! The machine that runs the steps of a program. A report of a checker is an error.
 
 use ptx_vm::{Checks, Launch, Machine};
 
@@ -20,7 +20,7 @@ impl<'m> Checked<'m> {
 impl Host for Checked<'_> {
     fn allocate(&mut self, bytes: u64) -> Result<u64, String> {
         let address = self.machine.allocate(bytes).ok_or("no memory")?;
-        // What has no content is zero.
+        // Buffers begin as zeros, so the checkers count them as written.
         self.machine.set_written(address, bytes);
         Ok(address)
     }
@@ -31,28 +31,30 @@ impl Host for Checked<'_> {
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
-        let written = self.machine.write(address, bytes);
-        written.map_err(|e| e.to_string())
+        self.machine
+            .write(address, bytes)
+            .map_err(|e| e.to_string())
     }
 
     fn read(&mut self, address: u64, bytes: usize) -> Result<Vec<u8>, String> {
-        let found = self.machine.read(address, bytes);
-        found.map_err(|e| e.to_string())
+        self.machine.read(address, bytes).map_err(|e| e.to_string())
     }
 
     fn launch(
         &mut self,
-        of: &case::Launch,
+        step: &case::Launch,
         arguments: Vec<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, String> {
-        let mut launch = Launch::new(&of.kernel);
-        (launch.grid, launch.block) = (of.grid, of.block);
-        (launch.cluster, launch.shared) = (of.cluster, of.shared);
+        let mut launch = Launch::new(&step.kernel);
+        launch.grid = step.grid;
+        launch.block = step.block;
+        launch.cluster = step.cluster;
+        launch.shared = step.shared;
         launch.arguments = arguments;
         launch.limits.steps = 20_000_000;
         launch.checks = self.checks;
         let result = self.machine.launch(&launch);
-        // What a checker reports does not end the launch.
+        // A report of a checker does not end the launch.
         match self.machine.reports().first() {
             Some(report) => Err(format!(
                 "{}: {}",

@@ -1,4 +1,4 @@
-//! Programs of several launches: what to run and what to expect.
+//! Programs of several launches with their expected results.
 
 pub mod case;
 pub mod compare;

@@ -1,27 +1,27 @@
-//! Runs the steps of a program on anything that has memory and runs launches: the machine, and in the crate `runner` a GPU.
+//! Runs the steps of a program on a host: the machine, and in the crate `runner` a GPU.
 
 use super::case::{self, Allowed, Data, Line, Part, Place, Type};
 use super::compare;
 
-/// What has memory and runs launches.
+/// A system that has memory and runs launches.
 pub trait Host {
-    /// Allocates bytes, all zero; gives their address.
+    /// Allocates bytes, all zero; returns their address.
     fn allocate(&mut self, bytes: u64) -> Result<u64, String>;
     /// The address of a variable of the module.
     fn variable(&mut self, name: &str) -> Result<u64, String>;
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String>;
     fn read(&mut self, address: u64, bytes: usize) -> Result<Vec<u8>, String>;
-    /// Gives what the kernel printed, if that is known.
+    /// Launches a kernel; returns its output, if that is known.
     fn launch(
         &mut self,
         launch: &case::Launch,
         arguments: Vec<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, String>;
-    /// Whether errors of launches name what failed, and the steps after them can be run.
+    /// Whether the errors of launches are specific, and the steps after them can be run.
     fn survives_errors(&self) -> bool;
 }
 
-/// What memory had where a program states what it expects; zeros in the place of addresses.
+/// The content of memory at a place for which a program states an expected content, with zeros in the place of addresses.
 pub struct Found {
     pub line: usize,
     pub bytes: Vec<u8>,
@@ -34,7 +34,7 @@ struct Run<'h, H> {
     host: &'h mut H,
     /// The addresses of the buffers.
     buffers: Vec<u64>,
-    /// What the next launch fails with.
+    /// A part of the expected error of the next launch.
     error: Option<String>,
     output: Option<Vec<u8>>,
     found: Vec<Found>,
@@ -42,7 +42,7 @@ struct Run<'h, H> {
     ended: bool,
 }
 
-/// Runs the steps of a program and compares with what it expects.
+/// Runs the steps of a program, and compares the contents of memory with the expected ones.
 pub fn run(text: &str, host: &mut impl Host) -> Result<Vec<Found>, String> {
     let mut run = Run {
         host,
@@ -52,10 +52,10 @@ pub fn run(text: &str, host: &mut impl Host) -> Result<Vec<Found>, String> {
         found: Vec::new(),
         ended: false,
     };
-    for (n, line) in case::parse(text)?.iter().enumerate() {
+    for (number, line) in (1..).zip(&case::parse(text)?) {
         if !run.ended {
-            let ran = run.line(n + 1, line);
-            ran.map_err(|e| format!("line {}: {e}", n + 1))?;
+            run.line(number, line)
+                .map_err(|e| format!("line {number}: {e}"))?;
         }
     }
     Ok(run.found)
@@ -94,7 +94,7 @@ impl<H: Host> Run<'_, H> {
             }
             Line::Expect(expected) => {
                 let address = match &expected.place {
-                    Place::Buffer(at) => self.address(*at),
+                    Place::Buffer(pointer) => self.address(*pointer),
                     Place::Variable(name) => self.host.variable(name)?,
                 };
                 let data = self.bytes(&expected.data);
@@ -137,8 +137,8 @@ impl<H: Host> Run<'_, H> {
         self.host.write(address, &bytes)
     }
 
-    fn address(&self, at: case::Pointer) -> u64 {
-        self.buffers[at.buffer] + at.offset
+    fn address(&self, pointer: case::Pointer) -> u64 {
+        self.buffers[pointer.buffer] + pointer.offset
     }
 
     /// The bytes of a content, with the addresses of the buffers.
@@ -146,10 +146,8 @@ impl<H: Host> Run<'_, H> {
         let mut bytes = Vec::new();
         for part in data {
             match part {
-                Part::Bytes(all) => bytes.extend(all),
-                Part::Pointer(to) => {
-                    bytes.extend(self.address(*to).to_le_bytes());
-                }
+                Part::Bytes(literal) => bytes.extend(literal),
+                Part::Pointer(pointer) => bytes.extend(self.address(*pointer).to_le_bytes()),
             }
         }
         bytes
@@ -158,15 +156,15 @@ impl<H: Host> Run<'_, H> {
 
 /// Replaces the addresses of a content by zeros.
 fn clear_addresses(bytes: &mut [u8], data: &Data) {
-    let mut at = 0;
+    let mut offset = 0;
     for part in data {
         match part {
-            Part::Bytes(all) => at += all.len(),
+            Part::Bytes(literal) => offset += literal.len(),
             Part::Pointer(_) => {
-                if let Some(address) = bytes.get_mut(at..at + 8) {
+                if let Some(address) = bytes.get_mut(offset..offset + 8) {
                     address.fill(0);
                 }
-                at += 8;
+                offset += 8;
             }
         }
     }

@@ -4,7 +4,7 @@ pub mod program;
 #[cfg(feature = "vm")]
 pub mod run;
 
-/// Random numbers, always the same ones for a seed.
+/// Random numbers. Equal seeds give equal numbers.
 #[derive(Clone, Debug)]
 pub struct Random(fastrand::Rng);
 
@@ -21,8 +21,8 @@ impl Random {
         self.0.u64(..)
     }
 
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0.u64(..n)
+    /// A number below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0.u64(..end)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Random;
 
-/// What an instruction reads.
+/// A source operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// `%r0` to `%r5`.
@@ -17,7 +17,7 @@ enum Act {
     Two(&'static str, usize, Source, Source),
     Compare(&'static str, usize, Option<usize>, Source, Source),
     Select(usize, Source, Source, usize),
-    /// With the carry read, written.
+    /// An addition: whether it reads the carry, whether it writes it, the destination and the sources.
     Add(bool, bool, usize, Source, Source),
     Input(usize),
     Store(Source),
@@ -26,7 +26,7 @@ enum Act {
     Return,
 }
 
-/// What a thread holds.
+/// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct State {
     /// `%r0` to `%r5`.
@@ -35,12 +35,12 @@ pub struct State {
     pub preds: [bool; 3],
     /// The carry flag.
     pub carry: bool,
-    /// The only memory.
+    /// The only memory location.
     pub cell: u32,
 }
 
 impl State {
-    /// Small numbers, so that some are equal.
+    /// A random state of small numbers, so that some of them are equal.
     pub fn random(random: &mut Random) -> Self {
         Self {
             regs: core::array::from_fn(|_| random.below(5) as u32),
@@ -74,13 +74,10 @@ const TESTS: [&str; 4] = ["eq.u32", "ne.u32", "lt.u32", "lt.s32"];
 /// A random function.
 pub fn program(random: &mut Random) -> Program {
     let count = 3 + random.below(22) as usize;
-    let labels: Vec<usize> = {
-        let mut at: Vec<usize> = (0..1 + random.below(4))
-            .map(|_| random.below(count as u64) as usize)
-            .collect();
-        at.sort_unstable();
-        at
-    };
+    let mut labels: Vec<usize> = (0..1 + random.below(4))
+        .map(|_| random.below(count as u64) as usize)
+        .collect();
+    labels.sort_unstable();
     let pick = |random: &mut Random, n: usize| random.below(n as u64) as usize;
     let source = |random: &mut Random| match random.below(3) {
         0 => Source::Number([0, 1, 2, 3, 31, u32::MAX][random.below(6) as usize]),
@@ -141,13 +138,10 @@ impl Program {
              .reg .pred %p<3>;\n.reg .b32 %r<6>;\n.reg .b64 %d;\n",
         );
         for (index, (guard, act)) in self.acts.iter().enumerate() {
-            for (label, _) in self
-                .labels
-                .iter()
-                .enumerate()
-                .filter(|(_, at)| **at == index)
-            {
-                text += &format!("L{label}:\n");
+            for (label, position) in self.labels.iter().enumerate() {
+                if *position == index {
+                    text += &format!("L{label}:\n");
+                }
             }
             if let Act::Table(_, labels) = act {
                 let names: Vec<String> = labels.iter().map(|l| format!("L{l}")).collect();
@@ -167,11 +161,13 @@ impl Program {
                     format!("selp.b32 %r{d}, {}, {}, %p{p};", show(a), show(b))
                 }
                 Act::Add(reads, writes, d, a, b) => {
-                    let (c, cc) = (
-                        if *reads { "c" } else { "" },
-                        if *writes { ".cc" } else { "" },
-                    );
-                    format!("add{c}{cc}.u32 %r{d}, {}, {};", show(a), show(b))
+                    let carry_in = if *reads { "c" } else { "" };
+                    let carry_out = if *writes { ".cc" } else { "" };
+                    format!(
+                        "add{carry_in}{carry_out}.u32 %r{d}, {}, {};",
+                        show(a),
+                        show(b)
+                    )
                 }
                 Act::Input(d) => format!("ld.global.b32 %r{d}, [%d];"),
                 Act::Store(a) => format!("st.global.b32 [%d], {};", show(a)),
@@ -184,12 +180,12 @@ impl Program {
         text + "}\n"
     }
 
-    /// Runs up to 200 steps; tells the number of each instruction, and the states around it.
-    pub fn run(&self, start: State, mut tell: impl FnMut(usize, &State, &State)) {
+    /// Runs up to 200 steps. Calls `visit` with the index of each executed instruction, and the states before and after it.
+    pub fn run(&self, start: State, mut visit: impl FnMut(usize, &State, &State)) {
         let mut state = start;
-        let mut at = 0;
+        let mut index = 0;
         for _ in 0..200 {
-            let Some((guard, act)) = self.acts.get(at) else {
+            let Some((guard, act)) = self.acts.get(index) else {
                 return;
             };
             let before = state;
@@ -197,7 +193,7 @@ impl Program {
                 Source::Reg(r) => before.regs[r],
                 Source::Number(n) => n,
             };
-            let mut next = Some(at + 1);
+            let mut next = Some(index + 1);
             if guard.is_none_or(|(p, negated)| before.preds[p] != negated) {
                 match act {
                     Act::Move(d, a) => state.regs[*d] = get(a),
@@ -215,15 +211,15 @@ impl Program {
                     }
                     Act::Compare(test, p, q, a, b) => {
                         let (a, b) = (get(a), get(b));
-                        let is = match *test {
+                        let result = match *test {
                             "eq.u32" => a == b,
                             "ne.u32" => a != b,
                             "lt.u32" => a < b,
                             _ => (a as i32) < b as i32,
                         };
-                        state.preds[*p] = is;
+                        state.preds[*p] = result;
                         if let Some(q) = q {
-                            state.preds[*q] = !is;
+                            state.preds[*q] = !result;
                         }
                     }
                     Act::Select(d, a, b, p) => {
@@ -242,7 +238,7 @@ impl Program {
                     Act::Store(a) => state.cell = get(a),
                     Act::Jump(label) => next = Some(self.labels[*label]),
                     Act::Table(r, labels) => {
-                        // After the table, the behavior is undefined.
+                        // An index after the end of the table has undefined behavior.
                         let label = labels.get(before.regs[*r] as usize);
                         next = label.map(|&l| self.labels[l]);
                     }
@@ -252,9 +248,9 @@ impl Program {
             if next.is_none() && matches!(act, Act::Table(..)) {
                 return;
             }
-            tell(at, &before, &state);
+            visit(index, &before, &state);
             let Some(next) = next else { return };
-            at = next;
+            index = next;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs random functions on the machine. All registers get values at the start, and each store is noted in a log.
+//! Runs random functions on the machine. All registers are set at the start, and each stored word is appended to a log.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,13 @@ use ptx_vm::{Launch, Machine, StopReason};
 
 use super::program::State;
 
-/// Steps after which a run ends, those that write the log included.
+/// The maximum number of executed instructions, those that write the log included.
 const STEPS: u64 = 800;
-/// Words of the log, without its length; more than can be stored.
+/// The capacity of the log in words, without its length: more than a run can store.
 const LOG: u64 = STEPS;
 
-/// A function that first takes the values of its registers from the variable `data`, whose first word is the only memory that it uses.
+/// A module whose function first loads its registers from the variable `data`. The first word of `data` is the only memory location
+/// that the function uses otherwise.
 pub fn with_values(text: &str) -> String {
     let mut start = String::from("mov.u64 %d, data;\nld.global.b32 %r0, [%d+28];\n");
     for p in 0..3 {
@@ -22,17 +23,17 @@ pub fn with_values(text: &str) -> String {
         );
     }
     start += "ld.global.b32 %r0, [%d+32];\nadd.cc.u32 %r0, %r0, -1;\n";
-    for r in 0..6 {
-        let at = 4 + 4 * r;
-        let _ = writeln!(start, "ld.global.b32 %r{r}, [%d+{at}];");
+    for register in 0..6 {
+        let offset = 4 + 4 * register;
+        let _ = writeln!(start, "ld.global.b32 %r{register}, [%d+{offset}];");
     }
-    let declared = ".reg .b64 %d;\n";
+    let declaration = ".reg .b64 %d;\n";
     let variable = ".global .align 8 .b8 data[128];\n";
-    let text = text.replace(declared, &format!("{declared}{start}"));
-    let at = text
-        .find("\n{")
-        .map_or(0, |at| text[..at].rfind('\n').map_or(0, |at| at + 1));
-    format!("{}{variable}{}", &text[..at], &text[at..])
+    let text = text.replace(declaration, &format!("{declaration}{start}"));
+    let header_end = text.find("\n{").unwrap_or(0);
+    let header = text[..header_end].rfind('\n').map_or(0, |end| end + 1);
+    let (before, function) = text.split_at(header);
+    format!("{before}{variable}{function}")
 }
 
 /// The bytes of `data` for a state.
@@ -45,41 +46,45 @@ pub fn data(state: &State) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// What a run did that others can see.
+/// The observable effects of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Why it ended, unless it came to its end.
+    /// The reason for which the run ended early; `None` if it was completed.
     pub failed: Option<StopReason>,
-    /// The words that it stored; at the end, what the function returned.
+    /// The words that it stored, and the result of the function.
     pub log: Vec<u32>,
-    /// The executed instructions; only known at the end.
+    /// The number of executed instructions; 0 if the run ended early.
     pub steps: u64,
 }
 
 impl Run {
-    /// Whether the rewritten function does what this one does: it stores the same words, as far as both were followed. It takes no more steps.
+    /// Whether the rewritten function has the same effects: it stores the same words as far as both were executed, and does not
+    /// execute more instructions.
     pub fn agrees(&self, rewritten: &Self) -> bool {
-        let mut pairs = self.log.iter().zip(&rewritten.log);
-        let same = pairs.all(|(a, b)| a == b);
-        let ended = match self.failed {
+        let has_same_end = match self.failed {
             Some(StopReason::StepLimit) => rewritten.log.len() >= self.log.len(),
             _ => self.failed == rewritten.failed && self.log.len() == rewritten.log.len(),
         };
-        same && ended && (self.failed.is_some() || rewritten.steps <= self.steps)
+        self.has_same_words(rewritten)
+            && has_same_end
+            && (self.failed.is_some() || rewritten.steps <= self.steps)
     }
-}
 
-impl Run {
-    /// Whether both functions store the same words, as far as they were followed.
+    /// Whether both functions store the same words as far as both were executed.
     pub fn same_as_far_as_known(&self, other: &Self) -> bool {
-        let mut pairs = self.log.iter().zip(&other.log);
-        let limited = [self, other].map(|r| r.failed == Some(StopReason::StepLimit));
-        let whole = self.failed == other.failed && self.log.len() == other.log.len();
-        pairs.all(|(a, b)| a == b) && (limited.contains(&true) || whole)
+        let is_limited =
+            [self, other].map(|run| run.failed == Some(StopReason::StepLimit)) != [false; 2];
+        let has_same_end = self.failed == other.failed && self.log.len() == other.log.len();
+        self.has_same_words(other) && (is_limited || has_same_end)
+    }
+
+    /// Compares the words of the shorter log with the first ones of the longer.
+    fn has_same_words(&self, other: &Self) -> bool {
+        self.log.iter().zip(&other.log).all(|(a, b)| a == b)
     }
 }
 
-/// The text of a module with [`with_values`] whose function `k` notes each word that it stores.
+/// The text of a module of [`with_values`] whose function `k` appends each word that it stores to a log.
 fn logged(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -90,23 +95,22 @@ fn logged(text: &str) -> String {
         if line == "{" {
             out += ".reg .b32 %at;\n.reg .b64 %log;\n";
         }
-        let store = line
-            .split_once("st.global.b32 ")
-            .and_then(|(guard, rest)| Some((guard, rest.split_once("], ")?.1)));
-        if let Some((guard, value)) = store {
-            note(&mut out, guard, value.trim_end_matches(';'));
+        if let Some((guard, operands)) = line.split_once("st.global.b32 ")
+            && let Some((_, value)) = operands.split_once("], ")
+        {
+            append(&mut out, guard, value.trim_end_matches(';'));
         }
     }
     if text.contains(".func") {
         out += ".entry main()\n{\n.reg .b32 %x;\n.reg .b32 %at;\n.reg .b64 %log;\ncall (%x), k;\n";
-        note(&mut out, "", "%x");
+        append(&mut out, "", "%x");
         out += "ret;\n}\n";
     }
     out
 }
 
-/// Appends a word to the log, and then counts it.
-fn note(out: &mut String, guard: &str, value: &str) {
+/// The instructions that append a word to the log, and then increment its length.
+fn append(out: &mut String, guard: &str, value: &str) {
     for line in [
         "mov.u64 %log, log;",
         "ld.global.b32 %at, [%log];",
@@ -120,7 +124,7 @@ fn note(out: &mut String, guard: &str, value: &str) {
     }
 }
 
-/// Runs a function with [`with_values`], perhaps rewritten, from each of some states.
+/// Runs a function of [`with_values`], which may be rewritten, from each of some states.
 pub fn runs(text: &str, states: &[State]) -> Vec<Run> {
     let text = logged(text);
     let parsed = ptx_parse::parse_str(&text);
@@ -131,23 +135,29 @@ pub fn runs(text: &str, states: &[State]) -> Vec<Run> {
     let mut launch = Launch::new(kernel);
     launch.limits.steps = STEPS;
     launch.limits.heap_bytes = 0;
-    let address = |machine: &Machine<'_>, name| machine.variable(name).map_or(0, |(at, _)| at);
-    let (input, log) = (address(&machine, "data"), address(&machine, "log"));
-    let mut run = |state: &State| {
+    let [input, log] =
+        ["data", "log"].map(|name| machine.variable(name).map_or(0, |(address, _)| address));
+    let mut runs = Vec::new();
+    for state in states {
         let _ = machine.write(input, &data(state));
         let _ = machine.write(log, &[0; 4]);
         let result = machine.launch(&launch);
-        let words = |at: u64, count: u64| {
-            let bytes = machine.read(at, 4 * count as usize).unwrap_or_default();
-            let words = bytes.chunks_exact(4).map(|w| [w[0], w[1], w[2], w[3]]);
-            words.map(u32::from_le_bytes).collect::<Vec<_>>()
-        };
-        let count = words(log, 1).first().copied().unwrap_or(0);
-        Run {
-            log: words(log + 4, u64::from(count).min(LOG)),
+        let count = words(&machine, log, 1).first().copied().unwrap_or(0);
+        runs.push(Run {
+            log: words(&machine, log + 4, u64::from(count).min(LOG)),
             steps: result.as_ref().map_or(0, |outcome| outcome.steps),
             failed: result.err().map(|error| error.reason),
-        }
-    };
-    states.iter().map(&mut run).collect()
+        });
+    }
+    runs
+}
+
+fn words(machine: &Machine<'_>, address: u64, count: u64) -> Vec<u32> {
+    let bytes = machine
+        .read(address, 4 * count as usize)
+        .unwrap_or_default();
+    bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+        .collect()
 }
