@@ -12,7 +12,7 @@ use crate::shared::Shared;
 /// Arguments of `cargo oracle pressure`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many files
+    /// The number of files
     #[arg(long, default_value_t = 100)]
     pub(crate) sample: usize,
 }

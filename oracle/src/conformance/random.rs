@@ -29,7 +29,7 @@ use crate::shared::Shared;
 /// Arguments of `cargo oracle random`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many modules
+    /// The number of modules
     #[arg(long, default_value_t = 100)]
     pub(crate) count: u64,
     /// Print the texts that ptxas refuses

@@ -17,7 +17,7 @@ use cubin::{Extent, Outcome, Rewrite};
 /// Arguments of `cargo oracle corpus`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Also compare cubins, of a sample of that many files or of `all`
+    /// Also compare the cubins of this number of files, or of `all`
     #[arg(long, value_name = "N|all")]
     pub(crate) cubin: Option<Amount>,
     /// Parse and print only a sample of that many files

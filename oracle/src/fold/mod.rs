@@ -31,7 +31,7 @@ use template::Template;
 /// Arguments of `cargo oracle fold`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many results to compare
+    /// The number of compared results
     #[arg(long, default_value_t = 100_000)]
     cases: usize,
     /// Print counts for each opcode

@@ -23,7 +23,7 @@ use operand::Instructions;
 /// Arguments of `cargo oracle modules`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many modules
+    /// The number of modules
     #[arg(long, default_value_t = 20_000)]
     pub(crate) count: u64,
     /// Only modules whose unusual constructs include this text

@@ -19,7 +19,7 @@ use mutate::{Base, Kind, Mutant};
 /// Arguments of `cargo oracle mutations`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many changed texts
+    /// The number of changed texts
     #[arg(long, default_value_t = 10_000)]
     pub(crate) count: usize,
     /// Print every disagreement

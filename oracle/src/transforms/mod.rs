@@ -28,7 +28,7 @@ use Check::{Code, Kernels, Special};
 /// Arguments of `cargo oracle transforms`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many files for each transformation, or `all`
+    /// The number of files for each transformation, or `all`
     #[arg(long, value_name = "N|all", default_value = "40")]
     pub(crate) sample: Amount,
     /// Only these transformations

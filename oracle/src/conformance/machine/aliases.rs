@@ -108,18 +108,19 @@ fn replaced(line: &str, names: &BTreeMap<String, String>) -> String {
         .collect()
 }
 
-/// Bytes of the value of a register.
+/// The number of bytes for the value of a register.
 pub(super) const PART: usize = 32;
-/// Parts of a thread: the values at first, those in the end, and what it has in memory.
+/// The number of parts of a thread: the initial values of registers, their final values, and the final content of its memory.
 const PARTS: usize = 64;
 /// The end of a run that reached something that the machine does not support.
 const UNSUPPORTED: &str = "unsupported";
-/// The most registers of a line.
-const MOST: usize = 28;
+/// The maximum number of registers of a line.
+const MAX_REGISTERS: usize = 28;
 
-/// A kernel that executes a line; `values` has the number of the value that each register has at first, `results` what is stored in the end.
+/// A kernel that executes a line. `values` has the part with the initial value of each register, `results` the registers that are
+/// stored in the end, with their parts.
 fn kernel(
-    (version, target): (PtxVersion, Target),
+    place: (PtxVersion, Target),
     line: &str,
     values: &BTreeMap<Register, usize>,
     addresses: &BTreeMap<Register, ()>,
@@ -130,9 +131,10 @@ fn kernel(
     for (register, part) in values {
         body += &register.load(&format!("init_a+{}", part * PART));
     }
-    let space = match line.contains(".shared") {
-        true => "shared",
-        false => "global",
+    let space = if line.contains(".shared") {
+        "shared"
+    } else {
+        "global"
     };
     for register in addresses.keys() {
         let name = &register.name;
@@ -162,19 +164,20 @@ fn kernel(
             60 * PART + 8 * word
         );
     }
+    let (version, target) = place;
     let text = Module::new(version, target, Setting::Plain, std::iter::once(&*body)).text;
     let declared = ".reg .b32 init_r, init_s; .reg .b64 init_a, init_d, init_l, init_p; ld.param.u64 init_p, [DATA];\n";
     let entry = text.find(".entry main(").unwrap_or(0);
-    let (head, rest) = text.split_at(entry);
-    let name = rest.split(['[', ' ']).find(|w| w.starts_with("v_param"));
+    let (head, kernel) = text.split_at(entry);
+    let name = kernel.split(['[', ' ']).find(|w| w.starts_with("v_param"));
     let declared = declared.replace("DATA", name.unwrap_or("v_param_entry_b8"));
-    let open = rest.find("\n{").map_or(0, |at| at + 3);
-    let (signature, rest) = rest.split_at(open);
+    let open = kernel.find("\n{").map_or(0, |end| end + 3);
+    let (signature, body) = kernel.split_at(open);
     // Threads use 32 bytes of each variable.
-    format!("{head}{signature}{declared}{rest}")
+    format!("{head}{signature}{declared}{body}")
 }
 
-/// Runs a module on 32 threads. Returns what the memory holds after it, or `None` if the module is not legal or the machine does not support the line.
+/// Runs a module on 32 threads. Returns the final content of memory, or `None` if the module is not legal or the machine does not support the line.
 fn run(text: &str, random: &[u8]) -> Option<Result<Vec<u8>, String>> {
     let parsed = ptx_parse::parse_str(text);
     let is_error = |d: &ptx_ir::Diagnostic| d.severity == ptx_ir::Severity::Error;
@@ -203,15 +206,18 @@ fn run(text: &str, random: &[u8]) -> Option<Result<Vec<u8>, String>> {
     })
 }
 
-/// Registers that are read, each with one that is written and takes its place.
-fn aliases(all: &[(Register, bool, bool)], rng: &mut Rng) -> BTreeMap<String, String> {
-    let has_same_type = |a: &Register, b: &Register| a.bits == b.bits && a.elements == b.elements;
-    let results: Vec<&Register> = all.iter().filter(|r| r.1 && !r.2).map(|r| &r.0).collect();
+/// Registers that are read, each with one that is written and replaces it.
+fn aliases(registers: &[(Register, bool, bool)], rng: &mut Rng) -> BTreeMap<String, String> {
+    let results: Vec<&Register> = registers
+        .iter()
+        .filter(|r| r.1 && !r.2)
+        .map(|r| &r.0)
+        .collect();
     let mut names = BTreeMap::new();
-    for (source, ..) in all.iter().filter(|r| !r.1 || r.2) {
+    for (source, ..) in registers.iter().filter(|r| !r.1 || r.2) {
         let candidates: Vec<&&Register> = results
             .iter()
-            .filter(|d| has_same_type(d, source))
+            .filter(|d| d.bits == source.bits && d.elements == source.elements)
             .collect();
         if candidates.is_empty() || results.contains(&source) || rng.u8(..5) == 0 {
             continue;
@@ -222,11 +228,11 @@ fn aliases(all: &[(Register, bool, bool)], rng: &mut Rng) -> BTreeMap<String, St
     names
 }
 
-/// Compares what a line does if results are operands with what it does if these are copied. Returns `None` if that cannot be compared.
+/// Compares the effects of a line with results that are also sources with those of the line with copies of the sources. Returns `None` if they cannot be compared.
 fn compared(place: (PtxVersion, Target), line: &str, rng: &mut Rng) -> Option<bool> {
     let all = registers(line);
     let names = aliases(&all, rng);
-    if all.len() > MOST {
+    if all.len() > MAX_REGISTERS {
         return None;
     }
     let class = |r: &Register| names.get(&r.name).unwrap_or(&r.name).clone();

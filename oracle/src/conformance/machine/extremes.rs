@@ -1,6 +1,6 @@
 //! Random kernels of accepted instructions with extreme operands, in extreme launches: each ends within the limits of time and memory.
 //!
-//! `PTXKIT_CASES` asks for another number of kernels.
+//! `PTXKIT_CASES` sets the number of kernels.
 
 use std::fmt::Write as _;
 use std::panic::AssertUnwindSafe;
@@ -18,11 +18,11 @@ use super::aliases::{PART, Register, registers};
 use crate::sample::{cases, seed};
 use test_support::corpus;
 
-/// The limit of memory, and that of time.
+/// The limits of memory and time of a launch.
 const MEMORY: u64 = 64 << 20;
 const TIME: Duration = Duration::from_millis(250);
-/// How much later a launch may end on a machine that does other things, too.
-const LATE: Duration = Duration::from_secs(6);
+/// The tolerance for the time of a launch while the machine runs other tests.
+const TIME_TOLERANCE: Duration = Duration::from_secs(6);
 
 /// Values of operands, among them addresses.
 const VALUES: [u64; 30] = [
@@ -58,30 +58,36 @@ const VALUES: [u64; 30] = [
     u64::MAX,
 ];
 
-fn pick<T: Copy>(rng: &mut Rng, all: &[T]) -> T {
-    all[rng.usize(..all.len())]
+fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.usize(..choices.len())]
 }
 
-/// A kernel that executes some lines after it loaded their registers from `[DATA]`; each register has its own value.
+fn has_errors(parsed: &ptx_parse::Parsed) -> bool {
+    parsed
+        .diagnostics
+        .iter()
+        .any(|d| d.severity == Severity::Error)
+}
+
+/// A kernel that loads the registers of some lines, each from a random place in its buffer, and then executes the lines.
 fn kernel(place: (&Set, Target, Setting), lines: &[&str], rng: &mut Rng) -> String {
     let mut body = String::new();
-    let mut all: Vec<Register> = Vec::new();
+    let mut line_registers: Vec<Register> = Vec::new();
     for (register, ..) in lines.iter().flat_map(|line| registers(line)) {
-        if !all.contains(&register) {
-            all.push(register);
+        if !line_registers.contains(&register) {
+            line_registers.push(register);
         }
     }
-    for register in &all {
-        let at = rng.usize(..PARTS) * PART;
-        body += &register.load(&format!("init_p+{at}"));
+    for register in &line_registers {
+        let offset = rng.usize(..PARTS) * PART;
+        body += &register.load(&format!("init_p+{offset}"));
     }
-    let repeated = rng.u8(..3) == 0;
+    let is_endless = rng.u8(..3) == 0;
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    match repeated {
-        true => {
-            let _ = write!(body, "init_again: {lines}bra init_again;");
-        }
-        false => body += &lines,
+    if is_endless {
+        let _ = write!(body, "init_again: {lines}bra init_again;");
+    } else {
+        body += &lines;
     }
     let (set, target, setting) = place;
     let text = Module::new(set.newest(), target, setting, std::iter::once(&*body)).text;
@@ -91,18 +97,18 @@ fn kernel(place: (&Set, Target, Setting), lines: &[&str], rng: &mut Rng) -> Stri
         .split(['[', ' '])
         .find(|w| w.starts_with("v_"));
     let declared = declared.replace("v_param_entry_b8", name.unwrap_or_default());
-    let open = text[entry..].find("\n{").map_or(0, |at| entry + at + 3);
+    let open = text[entry..].find("\n{").map_or(0, |end| entry + end + 3);
     format!("{}{declared}{}", &text[..open], &text[open..])
 }
 
-/// Values in memory, of which registers get theirs.
+/// The number of places in memory from which registers are loaded.
 const PARTS: usize = 64;
 
 fn data(machine: &mut Machine<'_>, rng: &mut Rng) -> u64 {
     let data = machine.allocate((PARTS * PART) as u64).unwrap_or(0);
     let mut values: Vec<u64> = VALUES.to_vec();
     values.extend([data, data + 64]);
-    values.extend(machine.variable("v_global_b8").map(|(at, _)| at));
+    values.extend(machine.variable("v_global_b8").map(|(address, _)| address));
     let mut bytes = Vec::new();
     for _ in 0..PARTS * PART / 8 {
         let value = pick(rng, &values);
@@ -162,18 +168,18 @@ fn launch(kernel: &str, arguments: Vec<Vec<u8>>, rng: &mut Rng) -> Launch {
     launch
 }
 
-/// The most memory that this process had since the last call, in bytes; where the operating system tells.
-fn most_memory() -> u64 {
+/// The peak memory of this process since the last call in bytes; 0 if the operating system does not report it.
+fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let _ = std::fs::write("/proc/self/clear_refs", "5");
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|l| l.split_whitespace().next());
-    kilobytes
-        .and_then(|n| n.parse().ok())
-        .map_or(0, |n: u64| n << 10)
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .map_or(0, |kilobytes: u64| kilobytes << 10)
 }
 
-/// Runs a kernel; why it ended, or what it used too much of.
+/// Runs a kernel. Returns the reason for which it ended early, if it did. The error describes a launch that exceeded a limit.
 fn run(
     name: &str,
     mut machine: Machine<'_>,
@@ -183,22 +189,26 @@ fn run(
     machine.limit_memory(MEMORY);
     let arguments = arguments(&mut machine, rng);
     let launch = launch(name, arguments, rng);
-    most_memory();
-    let before = most_memory();
+    // The first call ends the period of earlier launches.
+    peak_memory();
+    let initial_memory = peak_memory();
     let start = Instant::now();
-    let ended = machine.launch(&launch);
-    let (taken, used) = (start.elapsed(), most_memory());
-    let more = used.saturating_sub(before);
-    if taken > TIME + LATE || more > 2 * MEMORY {
-        return Err(format!("{taken:?}, {} MiB: {launch:?}", more >> 20));
+    let result = machine.launch(&launch);
+    let time = start.elapsed();
+    let used_memory = peak_memory().saturating_sub(initial_memory);
+    if time > TIME + TIME_TOLERANCE || used_memory > 2 * MEMORY {
+        return Err(format!("{time:?}, {} MiB: {launch:?}", used_memory >> 20));
     }
-    Ok(ended.err().map(|error| error.reason))
+    Ok(result.err().map(|error| error.reason))
 }
 
 /// The accepted lines of a set on a target.
-fn accepted(all: &[Verdict], target: Target, setting: Setting) -> Vec<&str> {
-    let fits = |v: &&Verdict| v.setting == setting && v.targets.contains(&target);
-    all.iter().filter(fits).map(|v| &*v.line).collect()
+fn accepted(verdicts: &[Verdict], target: Target, setting: Setting) -> Vec<&str> {
+    verdicts
+        .iter()
+        .filter(|v| v.setting == setting && v.targets.contains(&target))
+        .map(|v| &*v.line)
+        .collect()
 }
 
 #[test]
@@ -211,23 +221,22 @@ fn accepted_instructions_with_extreme_operands_end() {
     ];
     let count = cases(200);
     let (mut ran, mut performed) = (0, 0);
-    let mut wrong: Vec<String> = Vec::new();
-    for (nth, (set, target)) in places.into_iter().enumerate() {
+    let mut failures: Vec<String> = Vec::new();
+    for (index, (set, target)) in places.into_iter().enumerate() {
         let verdicts = set.read().unwrap();
         let lines = accepted(&verdicts, target, Setting::Plain);
         for case in 0..count / places.len() {
             let seed = (seed() + 1).wrapping_mul(1_000_003);
-            let mut rng = Rng::with_seed(seed.wrapping_add((4 * case + nth) as u64));
-            let chosen = 1 + rng.usize(..4);
-            let chosen: Vec<&str> = (0..chosen).map(|_| pick(&mut rng, &lines)).collect();
+            let mut rng = Rng::with_seed(seed.wrapping_add((4 * case + index) as u64));
+            let line_count = 1 + rng.usize(..4);
+            let chosen: Vec<&str> = (0..line_count).map(|_| pick(&mut rng, &lines)).collect();
             let text = kernel((set, target, Setting::Plain), &chosen, &mut rng);
             let parsed = ptx_parse::parse_str(&text);
-            let is_error = |d: &ptx_ir::Diagnostic| d.severity == Severity::Error;
-            if parsed.diagnostics.iter().any(is_error) {
+            if has_errors(&parsed) {
                 continue;
             }
             ran += 1;
-            let launched = AssertUnwindSafe(|| {
+            let run = AssertUnwindSafe(|| {
                 let argument = |machine: &mut Machine<'_>, rng: &mut Rng| {
                     let mut argument = data(machine, rng).to_le_bytes().to_vec();
                     argument.resize(1024, 0xff);
@@ -235,16 +244,20 @@ fn accepted_instructions_with_extreme_operands_end() {
                 };
                 run("main", Machine::new(&parsed.module), argument, &mut rng)
             });
-            let ended = std::panic::catch_unwind(launched);
-            let ended = ended.unwrap_or_else(|_| Err("panicked".into()));
-            match ended {
+            let result = std::panic::catch_unwind(run);
+            match result.unwrap_or_else(|_| Err("panicked".into())) {
                 Ok(Some(StopReason::Launch(_))) => {}
                 Ok(_) => performed += 1,
-                Err(what) => wrong.push(format!("{what}: {chosen:#?}")),
+                Err(error) => failures.push(format!("{error}: {chosen:#?}")),
             }
         }
     }
-    assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{}: {}",
+        failures.len(),
+        failures.join("\n")
+    );
     println!("{ran} kernels, {performed} of them in a possible launch");
     assert!(
         ran * 10 > count * 9 && performed * 3 > ran,
@@ -260,7 +273,7 @@ fn arguments(
     rng: &mut Rng,
 ) -> Vec<Vec<u8>> {
     let params = parsed.functions()[id].interface.params;
-    let mut all = Vec::new();
+    let mut arguments = Vec::new();
     for param in params.of(parsed.params()) {
         let size = param.layout(parsed.pool()).and_then(|l| l.size);
         let size = size.unwrap_or(0);
@@ -275,23 +288,23 @@ fn arguments(
             bytes.extend(value.to_le_bytes());
         }
         bytes.truncate(size as usize);
-        all.push(bytes);
+        arguments.push(bytes);
     }
-    all
+    arguments
 }
 
 fn buffer(machine: &mut Machine<'_>, rng: &mut Rng) -> u64 {
     let bytes = pick(rng, &[16u64, 4096, 1 << 16, 1 << 30]);
-    let at = machine.allocate(bytes).unwrap_or(0);
+    let address = machine.allocate(bytes).unwrap_or(0);
     if rng.bool() {
         let random: Vec<u8> = (0..bytes.min(1 << 16)).map(|_| rng.u8(..)).collect();
-        let _ = machine.write(at, &random);
+        let _ = machine.write(address, &random);
     }
-    machine.set_written(at, bytes);
-    at
+    machine.set_written(address, bytes);
+    address
 }
 
-/// Each kernel of valid files, launched with any arguments.
+/// The kernels of valid files with extreme arguments.
 #[test]
 #[ignore = "needs ../shared/corpus"]
 fn kernels_of_files_with_extreme_arguments_end() {
@@ -302,41 +315,48 @@ fn kernels_of_files_with_extreme_arguments_end() {
     files.retain(|path| std::fs::metadata(path).is_ok_and(|m| m.len() < 100_000));
     let mut rng = Rng::with_seed(seed() + 1);
     rng.shuffle(&mut files);
-    let (most, mut ran, mut performed) = (cases(100), 0, 0);
-    let mut wrong: Vec<String> = Vec::new();
-    'files: for path in files.iter().cycle().take(20 * most) {
+    let count = cases(100);
+    let (mut ran, mut performed) = (0, 0);
+    let mut failures: Vec<String> = Vec::new();
+    'files: for path in files.iter().cycle().take(20 * count) {
         let Ok(source) = std::fs::read(path) else {
             continue;
         };
         let parsed = ptx_parse::parse(&source);
-        let is_error = |d: &ptx_ir::Diagnostic| d.severity == Severity::Error;
-        if parsed.diagnostics.iter().any(is_error) {
+        if has_errors(&parsed) {
             continue;
         }
-        let kernels = parsed.module.definitions();
-        let kernels = kernels.filter(|(_, f, _)| f.kind == ptx_ir::FunctionKind::Entry);
+        let kernels = parsed
+            .module
+            .definitions()
+            .filter(|(_, f, _)| f.kind == ptx_ir::FunctionKind::Entry);
         for (id, function, _) in kernels.take(4) {
-            if ran == most {
+            if ran == count {
                 break 'files;
             }
             ran += 1;
             let name = parsed.module.name(function.name);
-            let launched = AssertUnwindSafe(|| {
+            let run = AssertUnwindSafe(|| {
                 let machine = Machine::new(&parsed.module);
-                let all = |machine: &mut Machine<'_>, rng: &mut Rng| {
+                let arguments = |machine: &mut Machine<'_>, rng: &mut Rng| {
                     arguments(machine, &parsed.module, id, rng)
                 };
-                run(name, machine, all, &mut rng)
+                run(name, machine, arguments, &mut rng)
             });
-            let ended = std::panic::catch_unwind(launched);
-            match ended.unwrap_or_else(|_| Err("panicked".into())) {
+            let result = std::panic::catch_unwind(run);
+            match result.unwrap_or_else(|_| Err("panicked".into())) {
                 Ok(Some(StopReason::Launch(_))) => {}
                 Ok(_) => performed += 1,
-                Err(what) => wrong.push(format!("{}: {name}: {what}", path.display())),
+                Err(error) => failures.push(format!("{}: {name}: {error}", path.display())),
             }
         }
     }
-    assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{}: {}",
+        failures.len(),
+        failures.join("\n")
+    );
     println!("{ran} kernels, {performed} of them in a possible launch");
-    assert_eq!(ran, most);
+    assert_eq!(ran, count);
 }

@@ -18,7 +18,7 @@ use judge::Answer;
 /// Arguments of `cargo oracle constants`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many expressions
+    /// The number of expressions
     #[arg(long, default_value_t = 3000)]
     pub(crate) count: usize,
     /// Evaluate only these expressions, and print both values
