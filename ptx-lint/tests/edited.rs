@@ -1,15 +1,11 @@
 //! An edited or built module is linted as its text is.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::path::Path;
-
 use ptx_edit::EditModule as _;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, Operand};
 use ptx_lint::{Certainty, Finding, LintOptions, LintSession, lint};
-use test_support::corpus::entries;
-use test_support::edits::{EDITS, make};
-use test_support::sample::sample;
+use test_support::edits::check_edited_files;
 
 fn options() -> LintOptions {
     let mut options = LintOptions::default();
@@ -22,21 +18,22 @@ fn findings(module: &Module) -> Vec<Finding> {
 }
 
 /// The findings without their places, in order.
-fn messages(module: &Module, found: &[Finding]) -> Vec<String> {
-    let mut all: Vec<String> = found
+fn messages(module: &Module, findings: &[Finding]) -> Vec<String> {
+    let mut messages: Vec<String> = findings
         .iter()
-        .map(|f| {
-            let function = module.name(module.functions()[f.function].name);
-            let (of, repeats) = (&f.diagnostic, f.diagnostic.repeats.len());
-            let labels: Vec<&str> = of.labels.iter().map(|l| &*l.message).collect();
+        .map(|finding| {
+            let function = module.name(module.functions()[finding.function].name);
+            let diagnostic = &finding.diagnostic;
+            let repeats = diagnostic.repeats.len();
+            let labels: Vec<&str> = diagnostic.labels.iter().map(|l| &*l.message).collect();
             format!(
                 "{function}: {} {:?} {repeats} {labels:?}",
-                of.message, f.certainty
+                diagnostic.message, finding.certainty
             )
         })
         .collect();
-    all.sort();
-    all
+    messages.sort();
+    messages
 }
 
 /// Checks that a module has the findings of its text, and no span or fix of another text.
@@ -52,8 +49,11 @@ fn check(module: &Module, place: &str) {
     );
     let end = module.source().len() as u32;
     for finding in &found {
-        let of = &finding.diagnostic;
-        assert!(of.span.end <= end && of.fix.is_empty(), "{place}: {of:?}");
+        let diagnostic = &finding.diagnostic;
+        assert!(
+            diagnostic.span.end <= end && diagnostic.fix.is_empty(),
+            "{place}: {diagnostic:?}"
+        );
     }
     let mut session = LintSession::new(options());
     session.parsed(module);
@@ -71,28 +71,12 @@ fn check(module: &Module, place: &str) {
 
 #[test]
 fn edited_modules_are_linted_as_their_text() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
-    let mut rng = fastrand::Rng::with_seed(36);
-    let mut made = 0;
-    for entry in sample(12, 4).of(entries(&folder)) {
-        let text = entry.read();
-        if text.len() > 20_000 || ptx_parse::parse(&text).has_errors() {
-            continue;
-        }
-        // The borders of inline assembly are comments, and a moved statement may get to either side of them.
+    // The borders of inline assembly are comments, and a moved statement may get to either side of them.
+    let is_tested = |text: &[u8], edit: &str| {
         let has_assembly = text.windows(10).any(|window| window == b"inline asm");
-        for (what, edit) in EDITS {
-            if has_assembly && *what == "move a statement" {
-                continue;
-            }
-            let mut module = ptx_parse::parse(&text).module;
-            if make(&mut module, *edit, &mut rng) {
-                made += 1;
-                check(&module, &format!("{}: {what}", entry.name));
-            }
-        }
-    }
-    assert!(made > 50, "{made}");
+        !(has_assembly && edit == "move a statement")
+    };
+    check_edited_files(is_tested, check);
 }
 
 /// Functions are inlined into kernels as they are now: a barrier that an edit inserted into a callee is found in the context of its kernel.

@@ -1,7 +1,5 @@
 //! Reports of an edited module are those of its text.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-use std::path::Path;
+#![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::source_lines::SourceLines;
@@ -13,9 +11,7 @@ use ptx_report::function_stats;
 use ptx_report::report::Report;
 use ptx_report::requirements::{Minimal, blocking};
 use ptx_report::retarget::{Version, retarget};
-use test_support::corpus::entries;
-use test_support::edits::{EDITS, make};
-use test_support::sample::sample;
+use test_support::edits::check_edited_files;
 
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap()
@@ -75,28 +71,16 @@ fn reports(module: &Module) -> Vec<(&'static str, String)> {
 
 #[test]
 fn reports_of_edited_modules_are_those_of_their_text() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
-    let mut rng = fastrand::Rng::with_seed(36);
-    let mut made = 0;
-    for entry in sample(12, 4).of(entries(&folder)) {
-        let text = entry.read();
-        if text.len() > 20_000 || ptx_parse::parse(&text).has_errors() {
-            continue;
-        }
-        for (what, edit) in EDITS {
-            let mut module = ptx_parse::parse(&text).module;
-            if !make(&mut module, *edit, &mut rng) {
-                continue;
-            }
-            made += 1;
-            let printed = ptx_parse::parse(&ptx_print::verbatim(&module)).module;
-            for ((name, left), (_, right)) in reports(&module).into_iter().zip(reports(&printed)) {
+    check_edited_files(
+        |_, _| true,
+        |module, place| {
+            let printed = ptx_parse::parse(&ptx_print::verbatim(module)).module;
+            for ((name, left), (_, right)) in reports(module).into_iter().zip(reports(&printed)) {
                 if left != right {
                     let first = left.lines().zip(right.lines()).find(|(a, b)| a != b);
-                    assert!(left == right, "{}: {what}: {name}: {first:?}", entry.name);
+                    panic!("{place}: {name}: {first:?}");
                 }
             }
-        }
-    }
-    assert!(made > 50, "{made}");
+        },
+    );
 }

@@ -5,6 +5,9 @@ use ptx_ir::{FuncId, ItemId, LabelId, Linkage, Module, Operand, Statement, StmtI
 use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target};
 use ptx_transform::instrument::{Candidate, Timing, instrument_in_place};
 
+use crate::corpus;
+use crate::sample::sample;
+
 /// An edit at a random place.
 pub type Edit = fn(&mut Module, &mut fastrand::Rng) -> Result<(), EditError>;
 
@@ -140,6 +143,32 @@ pub fn make(module: &mut Module, edit: Edit, rng: &mut fastrand::Rng) -> bool {
         let old_revision = module.revision();
         edit(module, rng).is_ok() && module.revision() > old_revision
     })
+}
+
+/// Calls `check` with small files of the corpus after each kind of edit, one edit at a time, and with the names of the file and the edit. A file is not
+/// edited in a way for which `is_tested` returns `false`; its parameters are the text of the file and the name of the edit.
+pub fn check_edited_files(
+    is_tested: impl Fn(&[u8], &str) -> bool,
+    mut check: impl FnMut(&Module, &str),
+) {
+    const MOST_BYTES: usize = 20_000;
+    const LEAST_CHECKED: usize = 50;
+    let mut rng = fastrand::Rng::with_seed(36);
+    let mut checked = 0;
+    for file in sample(12, 4).of(corpus::entries(&corpus::own())) {
+        let text = file.read();
+        if text.len() > MOST_BYTES || ptx_parse::parse(&text).has_errors() {
+            continue;
+        }
+        for (name, edit) in EDITS.iter().filter(|(name, _)| is_tested(&text, name)) {
+            let mut module = ptx_parse::parse(&text).module;
+            if make(&mut module, *edit, &mut rng) {
+                checked += 1;
+                check(&module, &format!("{}: {name}", file.name));
+            }
+        }
+    }
+    assert!(checked > LEAST_CHECKED, "{checked}");
 }
 
 fn one<T: Copy>(choices: &[T], rng: &mut fastrand::Rng) -> Result<T, EditError> {
