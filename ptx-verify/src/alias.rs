@@ -17,16 +17,18 @@ use crate::prototype;
 pub(crate) struct Aliases {
     /// The offset of the first body of each function; empty in a module without aliases.
     bodies: HashMap<NameId, u32>,
-    /// The names that are aliases so far.
-    seen: HashSet<FuncId>,
+    /// The functions that are aliases so far.
+    declared: HashSet<FuncId>,
 }
 
 impl Aliases {
     pub(crate) fn new(module: &Module) -> Self {
         let mut bodies = HashMap::new();
-        let mut directives = module.directives().values();
-        let of_module = directives.any(|d| d.directive == Directive::Alias);
-        if of_module || module.bodies().values().any(has_alias) {
+        let has_module_alias = module
+            .directives()
+            .values()
+            .any(|stmt| stmt.directive == Directive::Alias);
+        if has_module_alias || module.bodies().values().any(has_alias) {
             for (_, function, body) in module.definitions() {
                 let first = bodies.entry(function.name).or_insert(body.base());
                 *first = body.base().min(*first);
@@ -34,7 +36,7 @@ impl Aliases {
         }
         Self {
             bodies,
-            seen: HashSet::new(),
+            declared: HashSet::new(),
         }
     }
 
@@ -57,86 +59,94 @@ impl Aliases {
     pub(crate) fn check(&mut self, context: &mut Context<'_>, span: Span, args: &[Operand]) {
         let [alias, aliasee] = args else { return };
         available(context, Directive::Alias, Location::exact(span));
-        if let Some(nth) = args.iter().position(|o| matches!(o, Operand::Special(_))) {
-            let location = Location::part(span, Part::Operand(nth as u32));
+        let special = args
+            .iter()
+            .position(|operand| matches!(operand, Operand::Special(_)));
+        if let Some(index) = special {
+            let location = Location::part(span, Part::Operand(index as u32));
             context.report(location, RedeclarationProblem::AliasOfSpecial);
             return;
         }
         let module = context.module;
-        let symbol = |o: &Operand| match o {
-            Operand::Symbol(id) => module.symbols().get(*id).copied(),
-            _ => None,
-        };
+        let symbol = |operand: &Operand| module.symbols().get(operand.symbol()?).copied();
         let (Some(alias), Some(aliasee)) = (symbol(alias), symbol(aliasee)) else {
             return;
         };
-        let at_alias = Location::name(span, alias.name);
+        let alias_location = Location::name(span, alias.name);
         if alias.name == aliasee.name {
-            context.report(at_alias, RedeclarationProblem::AliasOfItself(alias.name));
+            let problem = RedeclarationProblem::AliasOfItself(alias.name);
+            context.report(alias_location, problem);
             return;
         }
-        let at_aliasee = Location::name(span, aliasee.name);
-        let SymbolKind::Function(target) = aliasee.kind else {
+        let aliasee_location = Location::name(span, aliasee.name);
+        let SymbolKind::Function(aliasee_id) = aliasee.kind else {
             let problem = RedeclarationProblem::AliasOfVariable(aliasee.name);
-            context.report(at_aliasee, problem);
+            context.report(aliasee_location, problem);
             return;
         };
-        let SymbolKind::Function(declaration) = alias.kind else {
+        let SymbolKind::Function(alias_id) = alias.kind else {
             let problem = RedeclarationProblem::AliasIsVariable(alias.name);
-            context.report(at_alias, problem);
+            context.report(alias_location, problem);
             return;
         };
-        let of_target = wrong_target(module, aliasee, target).map(|p| (at_aliasee, p));
-        let problem = of_target.or_else(|| {
-            let names = (alias.name, aliasee.name);
-            let problem = self.wrong_alias(module, names, declaration, target, span)?;
-            Some((at_alias, problem))
-        });
-        self.seen.insert(declaration);
-        if let Some((location, problem)) = problem {
-            context.report(location, problem);
+        if let Some(problem) = wrong_aliasee(module, aliasee, aliasee_id) {
+            context.report(aliasee_location, problem);
+        } else if let Some(problem) = self.wrong_alias(module, alias_id, aliasee_id, span) {
+            context.report(alias_location, problem);
         }
+        self.declared.insert(alias_id);
     }
 
+    /// Returns the problem of the declaration of an alias in a directive at `span`.
     fn wrong_alias(
         &self,
         module: &Module,
-        (alias, aliasee): (NameId, NameId),
-        declaration: FuncId,
-        target: FuncId,
+        alias_id: FuncId,
+        aliasee_id: FuncId,
         span: Span,
     ) -> Option<RedeclarationProblem> {
-        let defined = self.bodies.get(&alias).is_some_and(|b| *b < span.start);
-        if defined {
-            return Some(RedeclarationProblem::AliasIsDefined(alias));
+        let alias = module.functions().get(alias_id)?;
+        let is_defined = self
+            .bodies
+            .get(&alias.name)
+            .is_some_and(|body_start| *body_start < span.start);
+        if is_defined {
+            return Some(RedeclarationProblem::AliasIsDefined(alias.name));
         }
-        if self.seen.contains(&declaration) {
-            return Some(RedeclarationProblem::AliasTwice(alias));
+        if self.declared.contains(&alias_id) {
+            return Some(RedeclarationProblem::AliasTwice(alias.name));
         }
-        let declared = module.functions().get(declaration)?;
-        if declared.kind == FunctionKind::Entry {
-            return Some(RedeclarationProblem::AliasOfKernel(alias));
+        if alias.kind == FunctionKind::Entry {
+            return Some(RedeclarationProblem::AliasOfKernel(alias.name));
         }
-        let own = &declared.interface;
-        let other = &module.functions().get(target)?.interface;
-        if prototype::is_noreturn(module, own) != prototype::is_noreturn(module, other) {
-            return Some(RedeclarationProblem::AliasNoreturn(alias, aliasee));
+        let aliasee = module.functions().get(aliasee_id)?;
+        if prototype::is_noreturn(module, &alias.interface)
+            != prototype::is_noreturn(module, &aliasee.interface)
+        {
+            return Some(RedeclarationProblem::AliasNoreturn(
+                alias.name,
+                aliasee.name,
+            ));
         }
-        let difference = prototype::difference(module, other, own)?;
+        let difference = prototype::difference(module, &aliasee.interface, &alias.interface)?;
         Some(RedeclarationProblem::AliasPrototype(
-            alias, aliasee, difference,
+            alias.name,
+            aliasee.name,
+            difference,
         ))
     }
 }
 
-/// Whether a body has an `.alias`.
+/// Returns `true` if a body has an `.alias`.
 pub(crate) fn has_alias(body: &Body) -> bool {
-    let mut all = body.directives().values();
-    all.any(|d| d.directive == Directive::Alias)
+    body.directives()
+        .values()
+        .any(|stmt| stmt.directive == Directive::Alias)
 }
 
-fn wrong_target(module: &Module, aliasee: Symbol, target: FuncId) -> Option<RedeclarationProblem> {
-    let function = module.functions().get(target)?;
+/// Returns the problem of a function as the aliasee.
+fn wrong_aliasee(module: &Module, aliasee: Symbol, id: FuncId) -> Option<RedeclarationProblem> {
+    let function = module.functions().get(id)?;
     if function.kind == FunctionKind::Entry {
         return Some(RedeclarationProblem::AliasOfKernel(aliasee.name));
     }

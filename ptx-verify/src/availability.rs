@@ -1,51 +1,55 @@
-//! Versions and targets that have something.
+//! The versions and targets for which a module, a function or a feature is legal.
 
 use alloc::vec::Vec;
 use ptx_isa::{Arch, PtxVersion, Target, TargetSet};
 
-/// The targets that have something, for each version up to [`PtxVersion::CURRENT`].
+/// The targets on which a module, a function or a feature is legal, for each version up to [`PtxVersion::CURRENT`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Availability {
     targets: Vec<TargetSet>,
 }
 
 impl Availability {
-    /// Every version and target.
+    /// All versions and targets.
     pub(crate) fn everywhere() -> Self {
-        Self::of(|_| TargetSet::ALL)
+        Self::new(|_| TargetSet::ALL)
     }
 
-    pub(crate) fn of(targets: impl Fn(PtxVersion) -> TargetSet) -> Self {
+    /// `targets` returns the targets of a version.
+    pub(crate) fn new(targets: impl Fn(PtxVersion) -> TargetSet) -> Self {
         Self {
             targets: versions().map(targets).collect(),
         }
     }
 
-    /// Keeps what `other` has as well.
+    /// Keeps the versions and targets that `other` also contains.
     pub(crate) fn restrict(&mut self, other: &Self) {
-        for (own, other) in self.targets.iter_mut().zip(&other.targets) {
-            *own = own.and(*other);
+        for (targets, other) in self.targets.iter_mut().zip(&other.targets) {
+            *targets = targets.and(*other);
         }
     }
 
-    /// The first version that has it on a target; `None` where none has.
+    /// Returns the first legal version on a target; `None` if there is none.
     #[must_use]
     pub fn lowest(&self, target: Target) -> Option<PtxVersion> {
-        let mut all = versions().zip(&self.targets);
-        let known = |v: PtxVersion| {
-            target.min_version() <= v && target.until().is_none_or(|until| v < until)
-        };
-        let first = all.find(|(v, targets)| known(*v) && targets.contains(target));
-        first.map(|(v, _)| v)
+        versions()
+            .zip(&self.targets)
+            .find(|(version, targets)| {
+                let has_target = target.min_version() <= *version
+                    && target.until().is_none_or(|until| *version < until);
+                has_target && targets.contains(target)
+            })
+            .map(|(version, _)| version)
     }
 
-    /// Every target that has it, with the first version there.
+    /// Returns the legal targets, each with the first legal version.
     pub fn pairs(&self) -> impl Iterator<Item = (Target, PtxVersion)> + '_ {
-        let targets = Target::ALL.iter().copied();
-        targets.filter_map(|t| Some((t, self.lowest(t)?)))
+        Target::ALL
+            .iter()
+            .filter_map(|target| Some((*target, self.lowest(*target)?)))
     }
 
-    /// The pairs that imply all others: the lowest plain target, then the family and architecture-specific targets that
+    /// Returns the pairs that imply all others: the lowest plain target, then the family and architecture-specific targets that
     /// none of these covers from the same version on.
     #[must_use]
     pub fn minimal(&self) -> Vec<(Target, PtxVersion)> {
@@ -66,7 +70,7 @@ impl Availability {
     }
 }
 
-/// The versions whose instructions are known in full, upwards.
+/// Returns the versions whose instructions are completely known, in ascending order.
 fn versions() -> impl Iterator<Item = PtxVersion> {
     PtxVersion::KNOWN
         .iter()

@@ -8,41 +8,42 @@ use ptx_isa::Directive;
 
 use crate::Options;
 use crate::alias::has_alias;
-use crate::codegen_limits::{Agreeing, mixed_in, with_uses};
+use crate::codegen_limits::{AgreeingModifiers, check_modifiers, codegen_limits_with};
 use crate::context::Context;
-use crate::debug::{has_inlined_code, inlined_places_in};
-use crate::incremental::{of_body, of_module};
+use crate::debug::{check_inlined_places_in, has_inlined_code};
+use crate::incremental::{body_diagnostics, module_diagnostics};
 use crate::instruction::Instructions;
 use crate::memory::has_constants;
 use crate::uses::{BodyUses, Uses};
 
 /// Finds out whether a module has any diagnostics whose bodies are only known one at a time.
 ///
-/// A body is checked when only the declarations before it are known. Those after it make no difference in a module without diagnostics: they must agree
-/// with those before them.
+/// A body is checked with the declarations before it. Later declarations make no difference in a module without diagnostics: they must agree
+/// with the earlier ones.
 #[derive(Debug)]
 pub struct BodyChecker {
     options: Options,
+    /// `None` before the first body.
     instructions: Option<Instructions>,
-    agreeing: Agreeing,
+    agreeing: AgreeingModifiers,
     uses: Vec<(FuncId, BodyUses)>,
 }
 
 impl BodyChecker {
-    /// Has checked nothing so far.
+    /// Creates a checker that has checked no body.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
             options,
             instructions: None,
-            agreeing: Agreeing::default(),
+            agreeing: AgreeingModifiers::default(),
             uses: Vec::new(),
         }
     }
 
-    /// Checks the body of a function. All calls are for one module, which may get declarations and mnemonics between the calls.
-    /// Returns whether there are no diagnostics, and the body does not concern other bodies by an `.alias`, constants or
-    /// `inlined_at` of their places.
+    /// Checks the body of a function. All calls are for one module; declarations and mnemonics may be added to it between the calls.
+    /// Returns `true` if there are no diagnostics, and the body does not concern other bodies by an `.alias`, constants or
+    /// `inlined_at` with their source lines.
     pub fn check(&mut self, module: &Module, function: FuncId, body: &Body) -> bool {
         let environment = self.options.environment(module);
         let instructions = match &mut self.instructions {
@@ -51,25 +52,26 @@ impl BodyChecker {
                 instructions.names_mut().extend_symbols(module);
                 instructions
             }
-            none => none.insert(Instructions::new(module)),
+            instructions => instructions.insert(Instructions::new(module)),
         };
-        let diagnostics = of_body(module, environment, instructions, function, body);
+        let diagnostics = body_diagnostics(module, environment, instructions, function, body);
         self.uses.push((function, BodyUses::new(body)));
         diagnostics.is_empty() && !has_alias(body) && !has_constants(body) && {
             let mut context = Context::new(module, environment);
             self.agreeing.extend(module);
             if let Some(function) = module.functions().get(function) {
-                mixed_in(&mut context, function, body, &self.agreeing);
+                check_modifiers(&mut context, function, body, &self.agreeing);
             }
             if has_inlined_code(body) {
-                inlined_places_in(&mut context, body, &mut HashSet::new());
+                check_inlined_places_in(&mut context, body, &mut HashSet::new());
             }
             context.problems() == 0
         }
     }
 
-    /// The other diagnostics of the module whose bodies were checked, by one or more checkers, including those of
-    /// [`codegen_limits`](crate::codegen_limits). `None` if the header is of a kind for which they may not be all.
+    /// Returns the other diagnostics of the module whose bodies were checked, by one or more checkers, including those of
+    /// [`codegen_limits`](crate::codegen_limits). Returns `None` if the module has not exactly one `.target`: the bodies may then have been checked for
+    /// other options.
     #[must_use]
     pub fn finish(
         checkers: Vec<Self>,
@@ -77,21 +79,23 @@ impl BodyChecker {
         module: &Module,
     ) -> Option<Vec<Diagnostic>> {
         // Further options of the target may come after bodies.
-        let targets = module.directives().values();
-        let targets = targets.filter(|d| d.directive == Directive::Target);
+        let targets = module
+            .directives()
+            .values()
+            .filter(|stmt| stmt.directive == Directive::Target);
         if targets.count() != 1 {
             return None;
         }
         let mut uses = Uses::default();
-        for (function, of_body) in checkers.into_iter().flat_map(|c| c.uses) {
-            uses.set(function, of_body);
+        for (function, body_uses) in checkers.into_iter().flat_map(|checker| checker.uses) {
+            uses.set(function, body_uses);
         }
         let environment = options.environment(module);
-        let (mut found, later) = parallel::join(
-            || of_module(module, environment),
-            || with_uses(module, &uses),
+        let (mut diagnostics, limits) = parallel::join(
+            || module_diagnostics(module, environment),
+            || codegen_limits_with(module, &uses),
         );
-        found.extend(later);
-        Some(found)
+        diagnostics.extend(limits);
+        Some(diagnostics)
     }
 }

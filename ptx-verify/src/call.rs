@@ -1,26 +1,27 @@
-//! Arguments and results of calls against the parameters of what is called. Manual 7.1, 9.7.12.5, 11.3.
+//! Compares arguments and results of calls with the parameters and results of the callee. Manual 7.1, 9.7.12.5, 11.3.
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::iter::Peekable;
 
 use ptx_ir::constant::ConstKind;
 use ptx_ir::query::{NameKind, NameTypes};
 use ptx_ir::{
-    Binding, Body, Declarator, Interface, Operand, Param, RegId, Statement, StmtId, SymbolKind,
-    VarDecl, VarId,
+    Binding, Body, Declarator, Interface, ListId, Operand, Param, RegId, Statement, StmtId,
+    SymbolKind, VarDecl, VarId,
 };
 use ptx_isa::{ConstantKind, Expected, RegisterWidth, ScalarType, StateSpace, TypeKind};
 
 use crate::call_tables::{self, CallTables};
 use crate::context::{Context, constant_kind};
 use crate::finding::{Finding, Repair};
+use crate::layout::{is_unsized, size_and_align};
 use crate::location::{Location, Part};
-use crate::param_layout::{is_unsized, size_and_align};
 use crate::problem::Side;
 use crate::problem::call::{ArgumentMismatch, CallProblem, Formal};
 use crate::problem::redeclaration::List;
 
-/// One call in a body.
+/// Checks a call in a body.
 pub(crate) struct Call<'c, 'm> {
     context: &'c mut Context<'m>,
     body: &'m Body,
@@ -43,29 +44,28 @@ impl<'c, 'm> Call<'c, 'm> {
         }
     }
 
-    /// Checks the lists of the call; the table of instructions checks its other operands.
+    /// Checks the lists of the call. The other operands are checked by the table of instructions.
     pub(crate) fn check(mut self, operands: &[Operand], tables: &mut CallTables) {
-        let mut rest = operands.iter().copied().enumerate().peekable();
-        let list = |o: &(usize, Operand)| matches!(o.1, Operand::List(_));
-        let returns = rest.next_if(list);
-        let Some((_, callee)) = rest.next() else {
+        let mut operands = operands.iter().copied().enumerate().peekable();
+        let results = next_list(&mut operands);
+        let Some((_, callee)) = operands.next() else {
             return;
         };
-        let args = rest.next_if(list);
-        let table = rest.next().map(|(_, o)| o);
+        let arguments = next_list(&mut operands);
+        let table = operands.next().map(|(_, operand)| operand);
         let module = self.context.module;
         match (callee, table) {
             (Operand::Symbol(id), None) => {
-                if let Some(SymbolKind::Function(f)) = module.symbols().get(id).map(|s| s.kind)
-                    && let Some(interface) = call_tables::function(module, f)
+                if let Some(symbol) = module.symbols().get(id)
+                    && let SymbolKind::Function(function) = symbol.kind
+                    && let Some(interface) = call_tables::function_interface(module, function)
                 {
-                    self.lists(&interface, returns, args);
+                    self.check_lists(&interface, results, arguments);
                 }
             }
             (Operand::Reg(_), Some(Operand::Label(label))) => {
-                let interfaces = tables.interfaces(module, self.body, label).iter();
-                for interface in interfaces {
-                    if !self.lists(interface, returns, args) {
+                for interface in tables.interfaces(module, self.body, label) {
+                    if !self.check_lists(interface, results, arguments) {
                         return;
                     }
                 }
@@ -74,33 +74,34 @@ impl<'c, 'm> Call<'c, 'm> {
         }
     }
 
-    /// Checks results and arguments; false where something was reported.
-    fn lists(
+    /// Checks results and arguments. Returns `false` if it reports a problem.
+    fn check_lists(
         &mut self,
         interface: &Interface,
-        returns: Option<(usize, Operand)>,
-        args: Option<(usize, Operand)>,
+        results: Option<WrittenList>,
+        arguments: Option<WrittenList>,
     ) -> bool {
-        self.list(interface, List::Results, returns) && self.list(interface, List::Parameters, args)
+        self.check_list(interface, List::Results, results)
+            && self.check_list(interface, List::Parameters, arguments)
     }
 
-    fn at(&self, part: Part) -> Location {
+    fn location(&self, part: Part) -> Location {
         Location::part(self.body.source_span(self.stmt), part)
     }
 
     fn report(&mut self, part: Part, problem: CallProblem) -> &mut Finding {
-        self.context.report(self.at(part), problem)
+        self.context.report(self.location(part), problem)
     }
 
-    /// Variables of the block that fit parameters and are not in the call; `_` for results without one.
+    /// Returns the texts of variables of the block that are legal for the parameters `formals` and are not in the call, separated by commas; `_` for
+    /// results without such a variable.
     fn candidates(&self, list: List, formals: &[Param]) -> Option<String> {
         let pool = self.body.pool();
         let Some(Statement::Inst(inst)) = self.body.statement(self.stmt) else {
             return None;
         };
-        let operands = self.body.operands(inst);
         let mut used: Vec<Operand> = Vec::new();
-        for operand in operands {
+        for operand in self.body.operands(inst) {
             if let Operand::List(id) = operand {
                 used.extend(pool.list(*id));
             }
@@ -108,13 +109,14 @@ impl<'c, 'm> Call<'c, 'm> {
         let scope = self.body.scope_around(self.stmt);
         let mut texts = Vec::new();
         for formal in formals {
-            let fits = |id: &VarId| {
-                let stmt = self.body.vars().get(*id).and_then(|v| v.stmt);
-                let here = stmt.is_some_and(|s| self.body.scope_around(s) == scope);
-                let unused = !used.contains(&Operand::Var(*id));
-                here && unused && self.argument(formal, Operand::Var(*id), list).is_ok()
-            };
-            match (self.body.vars().ids().find(fits), list) {
+            let candidate = self.body.vars().ids().find(|id| {
+                let variable = Operand::Var(*id);
+                let stmt = self.body.vars().get(*id).and_then(|var| var.stmt);
+                stmt.is_some_and(|stmt| self.body.scope_around(stmt) == scope)
+                    && !used.contains(&variable)
+                    && self.check_argument(formal, variable, list).is_ok()
+            });
+            match (candidate, list) {
                 (Some(id), _) => {
                     used.push(Operand::Var(id));
                     let name = self.body.vars().get(id)?.name;
@@ -127,43 +129,44 @@ impl<'c, 'm> Call<'c, 'm> {
         (!texts.is_empty()).then(|| texts.join(", "))
     }
 
-    /// Arguments or results for the last parameters, which have none.
-    fn missing(
+    /// Returns a repair that adds arguments or results for the parameters `formals`, the last ones of the interface.
+    fn missing_repair(
         &self,
         list: List,
         formals: &[Param],
-        written: Option<(usize, Operand)>,
-        has_results: bool,
+        written: Option<WrittenList>,
+        interface: &Interface,
     ) -> Option<Repair> {
         let text = self.candidates(list, formals)?;
         let note = format!("perhaps `{text}` is missing");
-        let count = match written {
-            Some((_, Operand::List(id))) => self.body.pool().list(id).len(),
-            _ => 0,
-        };
+        let has_results = interface.returns.len > 0;
         let (part, side, text) = match (written, list) {
-            (Some((nth, _)), _) if count == 0 => {
-                (Part::Operand(nth as u32), Side::Whole, format!("({text})"))
-            }
-            (Some((nth, _)), _) => {
-                let last = Part::Element(nth as u32, count as u32 - 1);
-                (last, Side::After, format!(", {text}"))
-            }
+            (Some(written), _) => match self.body.pool().list(written.list).len().checked_sub(1) {
+                Some(last) => {
+                    let last = Part::Element(written.index, last as u32);
+                    (last, Side::After, format!(", {text}"))
+                }
+                None => (
+                    Part::Operand(written.index),
+                    Side::Whole,
+                    format!("({text})"),
+                ),
+            },
             (None, List::Results) => (Part::Operand(0), Side::Before, format!("({text}), ")),
             (None, List::Parameters) => {
                 let callee = Part::Operand(u32::from(has_results));
                 (callee, Side::After, format!(", ({text})"))
             }
         };
-        Some(Repair::new(self.at(part), side, text, note).with_placeholders())
+        Some(Repair::new(self.location(part), side, text, note).with_placeholders())
     }
 
-    /// Checks the results or the arguments against the parameters; false where something was reported.
-    fn list(
+    /// Checks the results or the arguments. Returns `false` if it reports a problem.
+    fn check_list(
         &mut self,
         interface: &Interface,
         list: List,
-        written: Option<(usize, Operand)>,
+        written: Option<WrittenList>,
     ) -> bool {
         let module = self.context.module;
         let range = match list {
@@ -171,58 +174,62 @@ impl<'c, 'm> Call<'c, 'm> {
             List::Parameters => interface.params,
         };
         let formals = range.of(module.params());
-        let actuals = match written {
-            Some((_, Operand::List(id))) => self.body.pool().list(id),
-            _ => &[],
-        };
-        let last = formals.last().filter(|_| list == List::Parameters);
-        let optional = last.is_some_and(|p| is_unsized(module, p));
-        let least = formals.len() - usize::from(optional);
+        let actuals = written.map_or(&[][..], |written| self.body.pool().list(written.list));
+        // A last parameter without a size may have no argument.
+        let is_last_optional = list == List::Parameters
+            && formals
+                .last()
+                .is_some_and(|formal| is_unsized(module, formal));
+        let least = formals.len() - usize::from(is_last_optional);
         if actuals.len() < least || actuals.len() > formals.len() {
             let (found, expected) = (actuals.len() as u32, formals.len() as u32);
-            let fit = formals.iter().zip(actuals);
-            let fit = fit
-                .map(|(f, a)| self.argument(f, *a, list))
-                .all(|r| r.is_ok());
-            let extra = written.filter(|_| fit && found > expected);
-            let extra = extra.map(|(nth, _)| nth as u32);
-            let problem = CallProblem::Count(list, found, expected, extra);
-            let missing = formals.get(actuals.len()..).unwrap_or_default();
-            let repair = match fit {
-                true => self.missing(list, missing, written, interface.returns.len > 0),
-                false => None,
+            let is_legal_otherwise = formals
+                .iter()
+                .zip(actuals)
+                .all(|(formal, actual)| self.check_argument(formal, *actual, list).is_ok());
+            let extra = written
+                .filter(|_| is_legal_otherwise && found > expected)
+                .map(|written| written.index);
+            let repair = if is_legal_otherwise {
+                let missing = formals.get(actuals.len()..).unwrap_or_default();
+                self.missing_repair(list, missing, written, interface)
+            } else {
+                None
             };
+            let problem = CallProblem::Count(list, found, expected, extra);
             self.report(Part::Mnemonic, problem).repair = repair;
             return false;
         }
-        for (i, (formal, &actual)) in formals.iter().zip(actuals).enumerate() {
-            let Err(mismatch) = self.argument(formal, actual, list) else {
+        for (index, (formal, &actual)) in (0..).zip(formals.iter().zip(actuals)) {
+            let Err(mismatch) = self.check_argument(formal, actual, list) else {
                 continue;
             };
-            let part = written.map_or(Part::Mnemonic, |(nth, _)| {
-                Part::Element(nth as u32, i as u32)
+            let part = written.map_or(Part::Mnemonic, |written| {
+                Part::Element(written.index, index)
             });
-            let likely = self.candidates(list, core::slice::from_ref(formal));
-            // Without a result, it is another program.
-            let is_likely = |name: &String| written.is_some() && name != "_";
-            let repair = likely.filter(is_likely).map(|name| {
-                let note = format!("perhaps `{name}` is meant");
-                Repair::new(self.at(part), Side::Whole, name, note)
-            });
-            let described = Formal {
-                position: i as u32 + 1,
+            // A program without the result is another program.
+            let repair = self
+                .candidates(list, core::slice::from_ref(formal))
+                .filter(|name| written.is_some() && name != "_")
+                .map(|name| {
+                    let note = format!("perhaps `{name}` is meant");
+                    Repair::new(self.location(part), Side::Whole, name, note)
+                });
+            let formal = Formal {
+                position: index + 1,
                 space: formal.space,
                 ty: formal.ty.known(),
                 name: formal.name,
             };
-            self.report(part, CallProblem::Argument(mismatch, described))
+            self.report(part, CallProblem::Argument(mismatch, formal))
                 .repair = repair;
             return false;
         }
         true
     }
 
-    fn argument(
+    /// Compares an argument or result with a parameter.
+    fn check_argument(
         &self,
         formal: &Param,
         actual: Operand,
@@ -231,17 +238,17 @@ impl<'c, 'm> Call<'c, 'm> {
         let Some(ty) = formal.ty.known() else {
             return Ok(());
         };
-        let Some(ty) = whole(ty, formal.vector) else {
+        let Some(ty) = value_type(ty, formal.vector) else {
             return Err(ArgumentMismatch::Type);
         };
-        let array = !formal.dims.is_empty();
+        let is_array = !formal.dims.is_empty();
         match actual {
-            Operand::Reg(_) if array && !self.is_unsized(formal) => Err(ArgumentMismatch::Kind),
-            Operand::Reg(id) => match self.register(id) {
-                Some(register) => self.scalar(formal, ty, register, natural_align(register)),
+            Operand::Reg(_) if is_array && !self.is_unsized(formal) => Err(ArgumentMismatch::Kind),
+            Operand::Reg(id) => match self.register_type(id) {
+                Some(register) => self.check_scalar(formal, ty, register, natural_align(register)),
                 None => Err(ArgumentMismatch::Type),
             },
-            Operand::Var(id) => self.variable(formal, ty, id),
+            Operand::Var(id) => self.check_variable(formal, ty, id),
             Operand::Symbol(id) => match self.names.symbol(id) {
                 NameKind::Unknown => Ok(()),
                 // The address of a function is an integer.
@@ -250,70 +257,76 @@ impl<'c, 'm> Call<'c, 'm> {
             },
             Operand::Sink if list == List::Results => Ok(()),
             Operand::Name(_) => Ok(()),
-            Operand::Small(_) | Operand::Imm(_) if array => Err(ArgumentMismatch::Kind),
-            Operand::Small(_) | Operand::Imm(_) => self.constant(ty, formal.vector, actual),
-            // Neither expressions nor parts of registers.
+            Operand::Small(_) | Operand::Imm(_) if is_array => Err(ArgumentMismatch::Kind),
+            Operand::Small(_) | Operand::Imm(_) => self.check_constant(ty, formal.vector, actual),
+            // Expressions, and parts of registers.
             _ => Err(ArgumentMismatch::Kind),
         }
     }
 
-    /// The type of a register; of a vector register, the bits type of its width.
-    fn register(&self, id: RegId) -> Option<ScalarType> {
-        let decl = self.body.registers().get(id).map(|r| r.decl);
-        let decl = self.body.reg_decls().get(decl?)?;
-        whole(decl.ty.known()?, decl.vector)
+    /// Returns the type of a register; for a vector register, the bits type of its width.
+    fn register_type(&self, id: RegId) -> Option<ScalarType> {
+        let decl = self.body.reg_decl_of(id)?;
+        value_type(decl.ty.known()?, decl.vector)
     }
 
-    fn variable(&self, formal: &Param, ty: ScalarType, id: VarId) -> Result<(), ArgumentMismatch> {
+    fn check_variable(
+        &self,
+        formal: &Param,
+        ty: ScalarType,
+        id: VarId,
+    ) -> Result<(), ArgumentMismatch> {
         match self.names.var(id) {
             NameKind::Variable {
                 space: StateSpace::ParamFunc,
-                ty: found,
-                array,
+                ty: actual,
+                array: is_array,
                 ..
-            } => match (formal.dims.is_empty(), array) {
-                (false, _) => self.array(formal, id),
-                (true, true) => Err(ArgumentMismatch::Type),
-                (true, false) => {
-                    let declared = self.declared(id);
-                    let align = declared.map_or(Operand::Absent, |(decl, _)| decl.align);
+            } => {
+                if !formal.dims.is_empty() {
+                    self.check_array(formal, id)
+                } else if is_array {
+                    Err(ArgumentMismatch::Type)
+                } else {
+                    let declaration = self.declaration(id);
+                    let align = declaration.map_or(Operand::Absent, |(decl, _)| decl.align);
                     let align = self.body.pool().integer(align).unwrap_or(0);
-                    self.scalar(formal, ty, found, align.max(natural_align(found)))
+                    self.check_scalar(formal, ty, actual, align.max(natural_align(actual)))
                 }
-            },
+            }
             NameKind::Unknown => Ok(()),
             _ => Err(ArgumentMismatch::Kind),
         }
     }
 
-    /// A scalar as an argument: of a compatible type and of the same alignment.
-    fn scalar(
+    /// Checks a scalar argument: its type must be compatible, and its alignment the same.
+    fn check_scalar(
         &self,
         formal: &Param,
         ty: ScalarType,
-        found: ScalarType,
+        actual: ScalarType,
         align: i64,
     ) -> Result<(), ArgumentMismatch> {
-        let declared = self.context.module.pool().integer(formal.align);
+        let formal_align = self.context.module.pool().integer(formal.align);
         if !formal.dims.is_empty()
-            || !Expected::Type(ty).takes_register(found, RegisterWidth::Exact)
+            || !Expected::Type(ty).takes_register(actual, RegisterWidth::Exact)
         {
             Err(ArgumentMismatch::Type)
-        } else if declared.unwrap_or(0).max(natural_align(ty)) != align {
+        } else if formal_align.unwrap_or(0).max(natural_align(ty)) != align {
             Err(ArgumentMismatch::Alignment)
         } else {
             Ok(())
         }
     }
 
-    fn constant(
+    fn check_constant(
         &self,
         ty: ScalarType,
         vector: u8,
         actual: Operand,
     ) -> Result<(), ArgumentMismatch> {
         let takes = |constant| Expected::Type(ty).takes_constant(constant);
-        let fits = match constant_kind(self.body.pool(), actual) {
+        let is_legal = match constant_kind(self.body.pool(), actual) {
             Some(ConstKind::Signed | ConstKind::Unsigned) => {
                 takes(ConstantKind::Integer) && ty != ScalarType::Pred
             }
@@ -323,15 +336,16 @@ impl<'c, 'm> Call<'c, 'm> {
             }
             _ => true,
         };
-        match fits {
-            true => Ok(()),
-            false => Err(ArgumentMismatch::Type),
+        if is_legal {
+            Ok(())
+        } else {
+            Err(ArgumentMismatch::Type)
         }
     }
 
-    /// An array as an argument: of the same size, unless the parameter has none, and of the same alignment.
-    fn array(&self, formal: &Param, actual: VarId) -> Result<(), ArgumentMismatch> {
-        let Some((decl, declarator)) = self.declared(actual) else {
+    /// Checks an array argument: its alignment must be the same, and its size unless the parameter has none.
+    fn check_array(&self, formal: &Param, actual: VarId) -> Result<(), ArgumentMismatch> {
+        let Some((decl, declarator)) = self.declaration(actual) else {
             return Ok(());
         };
         if declarator.dims.len() != formal.dims.len() {
@@ -341,13 +355,13 @@ impl<'c, 'm> Call<'c, 'm> {
         let Some((size, align)) = actual.and_then(size_and_align) else {
             return Err(ArgumentMismatch::Type);
         };
-        let wanted = formal.layout(self.context.module.pool());
-        let Some((wanted, wanted_align)) = wanted.and_then(size_and_align) else {
+        let formal_layout = formal.layout(self.context.module.pool());
+        let Some((formal_size, formal_align)) = formal_layout.and_then(size_and_align) else {
             return Ok(());
         };
-        if !self.is_unsized(formal) && size != wanted {
+        if !self.is_unsized(formal) && size != formal_size {
             Err(ArgumentMismatch::Type)
-        } else if align != wanted_align {
+        } else if align != formal_align {
             Err(ArgumentMismatch::Alignment)
         } else {
             Ok(())
@@ -358,29 +372,56 @@ impl<'c, 'm> Call<'c, 'm> {
         is_unsized(self.context.module, param)
     }
 
-    fn declared(&self, id: VarId) -> Option<(VarDecl, Declarator)> {
+    /// Returns the declaration of a variable of the body.
+    fn declaration(&self, id: VarId) -> Option<(VarDecl, Declarator)> {
         let declarations = self.body.declarations();
         let var = self.body.vars().get(id)?;
         let Some(Statement::Decl(decl)) = self.body.statement(var.stmt?) else {
             return None;
         };
-        let mut names = declarations.declarators(decl).iter();
-        let declarator = names.find(|d| d.binding == Binding::Var(id))?;
+        let declarator = declarations
+            .declarators(decl)
+            .iter()
+            .find(|declarator| declarator.binding == Binding::Var(id))?;
         Some((*declarations.decls.get(decl)?, *declarator))
     }
 }
 
-/// The type of a scalar, or the bits type with the width of a vector.
-fn whole(ty: ScalarType, vector: u8) -> Option<ScalarType> {
+/// A list of results or arguments in a call.
+#[derive(Copy, Clone)]
+struct WrittenList {
+    /// The index of the operand.
+    index: u32,
+    list: ListId,
+}
+
+/// Returns the next operand if it is a list.
+fn next_list(
+    operands: &mut Peekable<impl Iterator<Item = (usize, Operand)>>,
+) -> Option<WrittenList> {
+    let &(index, Operand::List(list)) = operands.peek()? else {
+        return None;
+    };
+    operands.next();
+    Some(WrittenList {
+        index: index as u32,
+        list,
+    })
+}
+
+/// Returns the type of a scalar, or the bits type with the width of a vector.
+fn value_type(ty: ScalarType, vector: u8) -> Option<ScalarType> {
     if vector < 2 {
         return Some(ty);
     }
     let bits = ty.bits() * u16::from(vector);
-    let mut all = ScalarType::ALL.iter().copied();
-    all.find(|t| t.kind() == TypeKind::Bits && t.bits() == bits)
+    ScalarType::ALL
+        .iter()
+        .copied()
+        .find(|ty| ty.kind() == TypeKind::Bits && ty.bits() == bits)
 }
 
-/// The alignment in bytes without `.align`.
+/// Returns the alignment in bytes without `.align`.
 fn natural_align(ty: ScalarType) -> i64 {
     i64::from(ty.bits() / 8).max(1)
 }

@@ -1,58 +1,67 @@
-//! The interfaces that a call through an address may have: a prototype, or a list of functions.
+//! Tables of branch and call targets: their entries, and the interfaces that a call through an address may have, which are a prototype or a list of
+//! functions. Manual 11.4.8, 11.4.9.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use hashbrown::HashSet;
 use ptx_ir::{
-    Body, FuncId, FunctionKind, Interface, LabelId, Module, Operand, Param, Statement, SymbolKind,
+    Body, DirectiveStmt, FuncId, FunctionKind, Interface, LabelId, Module, Operand, Param, Span,
+    Statement, SymbolKind, TypeName,
 };
 use ptx_isa::{Directive, StateSpace};
 
-use crate::param_layout::is_unsized;
+use crate::context::Context;
+use crate::layout::is_unsized;
+use crate::location::{Location, Part};
+use crate::problem::call::CallProblem;
 
-/// The interface of a function that can be called by name.
-pub(crate) fn function(module: &Module, id: FuncId) -> Option<Interface> {
+/// Returns the interface of a function that can be called by name.
+pub(crate) fn function_interface(module: &Module, id: FuncId) -> Option<Interface> {
     let function = module.functions().get(id)?;
-    listed(module, id).filter(|_| function.kind == FunctionKind::Func)
+    target_interface(module, id).filter(|_| function.kind == FunctionKind::Func)
 }
 
-/// The interface of a function or kernel in a list of call targets.
-fn listed(module: &Module, id: FuncId) -> Option<Interface> {
+/// Returns the interface of a function or kernel in a list of call targets.
+fn target_interface(module: &Module, id: FuncId) -> Option<Interface> {
     let function = module.functions().get(id)?;
     (!function.raw_header).then_some(function.interface)
 }
 
-/// The interfaces of the tables of a body, found once for all calls through a table.
+/// The interfaces of the tables of a body, which are computed once for all calls through a table.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct CallTables(BTreeMap<LabelId, Vec<Interface>>);
 
 impl CallTables {
-    /// Forgets the tables of the last body.
+    /// Removes the tables of the last body.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Forgets a table that is defined or changed.
+    /// Removes a table that is defined or changed.
     pub(crate) fn remove(&mut self, label: LabelId) {
         self.0.remove(&label);
     }
 
-    /// The interfaces of the table with a label; of those that accept the same arguments, the first.
+    /// Returns the interfaces of the table with a label. Of those that accept the same arguments, only the first one is returned.
     pub(crate) fn interfaces(
         &mut self,
         module: &Module,
         body: &Body,
         label: LabelId,
     ) -> &[Interface] {
-        let new = || interfaces(module, body, label);
-        self.0.entry(label).or_insert_with(new)
+        self.0
+            .entry(label)
+            .or_insert_with(|| interfaces(module, body, label))
     }
 }
 
 fn interfaces(module: &Module, body: &Body, label: LabelId) -> Vec<Interface> {
-    let next = body.labels().get(label).and_then(|l| body.after(l.stmt));
-    match next.and_then(|s| body.statement(s)) {
+    let next = body
+        .labels()
+        .get(label)
+        .and_then(|label| body.after(label.stmt));
+    match next.and_then(|stmt| body.statement(stmt)) {
         Some(Statement::Prototype(id)) => {
             let prototype = body.prototypes().get(id);
             prototype.map(|p| p.interface).into_iter().collect()
@@ -62,32 +71,108 @@ fn interfaces(module: &Module, body: &Body, label: LabelId) -> Vec<Interface> {
             let Some(stmt) = stmt.filter(|s| s.directive == Directive::Calltargets) else {
                 return Vec::new();
             };
-            let of = |o: &Operand| match o {
-                Operand::Symbol(id) => match module.symbols().get(*id)?.kind {
-                    SymbolKind::Function(f) => listed(module, f),
-                    _ => None,
-                },
-                _ => None,
-            };
             let mut seen = HashSet::new();
-            let all = body.pool().slice(stmt.args).iter().filter_map(of);
-            all.filter(|i| seen.insert(accepted(module, i))).collect()
+            body.pool()
+                .slice(stmt.args)
+                .iter()
+                .filter_map(|operand| match operand {
+                    Operand::Symbol(id) => match module.symbols().get(*id)?.kind {
+                        SymbolKind::Function(function) => target_interface(module, function),
+                        _ => None,
+                    },
+                    _ => None,
+                })
+                .filter(|interface| seen.insert(accepted_arguments(module, interface)))
+                .collect()
         }
         _ => Vec::new(),
     }
 }
 
 /// The properties of a parameter that decide whether an argument is accepted: all but its name.
-type Accepted = (StateSpace, ptx_ir::TypeName, u8, bool, Vec<Option<i64>>);
+#[derive(PartialEq, Eq, Hash)]
+struct AcceptedArgument {
+    space: StateSpace,
+    ty: TypeName,
+    vector: u8,
+    is_unsized: bool,
+    /// The dimensions and the alignment.
+    sizes: Vec<Option<i64>>,
+}
 
-/// Two interfaces for which this is equal accept the same results and arguments.
-fn accepted(module: &Module, interface: &Interface) -> [Vec<Accepted>; 2] {
-    let pool = module.pool();
-    let of = |p: &Param| {
-        let sizes = pool.slice(p.dims).iter().chain([&p.align]);
-        let sizes = sizes.map(|d| pool.integer(*d)).collect();
-        (p.space, p.ty, p.vector, is_unsized(module, p), sizes)
+impl AcceptedArgument {
+    fn new(module: &Module, param: &Param) -> Self {
+        let pool = module.pool();
+        Self {
+            space: param.space,
+            ty: param.ty,
+            vector: param.vector,
+            is_unsized: is_unsized(module, param),
+            sizes: pool
+                .slice(param.dims)
+                .iter()
+                .chain([&param.align])
+                .map(|size| pool.integer(*size))
+                .collect(),
+        }
+    }
+}
+
+/// Returns a key of the accepted results and arguments: interfaces with equal keys accept the same ones.
+fn accepted_arguments(module: &Module, interface: &Interface) -> [Vec<AcceptedArgument>; 2] {
+    [interface.returns, interface.params].map(|list| {
+        let params = list.of(module.params()).iter();
+        params
+            .map(|param| AcceptedArgument::new(module, param))
+            .collect()
+    })
+}
+
+/// Checks the entries of a table. ptxas accepts kernels as call targets.
+pub(crate) fn check_entries(
+    context: &mut Context<'_>,
+    body: &Body,
+    stmt: &DirectiveStmt,
+    span: Span,
+) {
+    let problem = match stmt.directive {
+        Directive::Branchtargets => CallProblem::BranchTarget,
+        Directive::Calltargets => CallProblem::Target,
+        _ => return,
     };
-    let lists = [interface.returns, interface.params];
-    lists.map(|list| list.of(module.params()).iter().map(of).collect())
+    for (index, &operand) in (0..).zip(body.pool().slice(stmt.args)) {
+        let is_target = match (operand, stmt.directive) {
+            // The parser reports undeclared names.
+            (Operand::Name(_), _) => true,
+            (Operand::Range(_), directive) => directive == Directive::Branchtargets,
+            (Operand::Label(id), Directive::Branchtargets) => !labels_functions(body, id),
+            (Operand::Symbol(id), Directive::Calltargets) => {
+                let symbol = context.module.symbols().get(id);
+                symbol.is_some_and(|s| matches!(s.kind, SymbolKind::Function(_)))
+            }
+            _ => false,
+        };
+        if !is_target {
+            context.report(Location::part(span, Part::Operand(index)), problem);
+        }
+    }
+}
+
+/// Returns `true` if a label is that of a table of call targets or of a prototype.
+fn labels_functions(body: &Body, label: LabelId) -> bool {
+    let Some(label) = body.labels().get(label) else {
+        return false;
+    };
+    if !matches!(body.statement(label.stmt), Some(Statement::Label(_))) {
+        return false;
+    }
+    let next = body.after(label.stmt);
+    match next.and_then(|stmt| body.statement(stmt)) {
+        Some(Statement::Prototype(_)) => true,
+        Some(Statement::Directive(id)) => {
+            let stmt = body.directives().get(id);
+            stmt.is_some_and(|d| d.directive == Directive::Calltargets)
+        }
+        _ => false,
+    }
 }

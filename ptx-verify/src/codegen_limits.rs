@@ -7,74 +7,76 @@ use ptx_ir::{
     Body, Diagnostic, Function, FunctionKind, Item, Module, NameId, Operand, Param, SectionEntry,
     SigId, Statement, SymbolKind,
 };
-use ptx_isa::{Directive, Modifier, Rule, RuleKind, ScalarType, Slot, Target, TargetOption};
+use ptx_isa::{Directive, Modifier, RuleKind, ScalarType, Target, TargetOption};
 
 use crate::context::Context;
 use crate::location::Location;
-use crate::problem::resource::ResourceProblem;
+use crate::problem::module::ResourceProblem;
 use crate::uses::{ModuleNames, Uses};
 use crate::{memory, unresolved};
 
-/// Warns of legal PTX for which ptxas cannot generate code, as far as the text shows: too much memory, undefined
+/// Returns warnings about legal PTX for which ptxas cannot generate code, as far as the text shows: too much memory, undefined
 /// functions, instructions that cannot be combined in one function, values that cannot be passed.
 /// [`Code::UnresolvedExtern`](ptx_ir::Code::UnresolvedExtern) is a mistake only where the module is not linked to others.
 ///
 /// ```
 /// let text = b".version 8.0 .target sm_80 .address_size 64 .const .b8 c[70000];";
-/// let found = ptx_verify::codegen_limits(&ptx_parse::parse(text).module);
-/// assert_eq!(found[0].code.to_string(), "PTX0804");
+/// let warnings = ptx_verify::codegen_limits(&ptx_parse::parse(text).module);
+/// assert_eq!(warnings[0].code.to_string(), "PTX0804");
 /// ```
 #[must_use]
 pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
-    with_uses(module, &Uses::new(module))
+    codegen_limits_with(module, &Uses::new(module))
 }
 
-/// As above, with the requirements of bodies. A body [without constants](memory::has_constants) in which modifiers [agree](mixed_in) may have no tables any more.
-pub(crate) fn with_uses(module: &Module, uses: &Uses) -> Vec<Diagnostic> {
+/// Returns the warnings of [`codegen_limits`]. `uses` are the names that the bodies use. The tables of a body may be empty if it
+/// [declares no constants](memory::has_constants) and its modifiers [agree](check_modifiers).
+pub(crate) fn codegen_limits_with(module: &Module, uses: &Uses) -> Vec<Diagnostic> {
     let mut context = Context::new(module, Environment::of(module));
     let names = ModuleNames::new(module);
-    addresses(&mut context);
-    label_differences(&mut context);
-    unresolved::functions(&mut context, uses, &names);
-    unresolved::variables(&mut context);
-    parameters(&mut context, uses, &names);
-    mixed(&mut context);
-    memory::constants(&mut context);
-    memory::shared(&mut context, uses, &names);
+    check_address_size(&mut context);
+    check_label_differences(&mut context);
+    unresolved::check_functions(&mut context, uses, &names);
+    unresolved::check_variables(&mut context);
+    check_parameters(&mut context, uses, &names);
+    check_modifiers_of_functions(&mut context);
+    memory::check_constants(&mut context);
+    memory::check_shared(&mut context, uses, &names);
     let mut diagnostics = context.into_diagnostics();
     ptx_ir::sort_by_position(&mut diagnostics);
     diagnostics
 }
 
-/// `sm_90` and newer targets have no 32-bit addresses.
-fn addresses(context: &mut Context<'_>) {
+/// Reports 32-bit addresses on `sm_90` and newer targets, which do not have them.
+fn check_address_size(context: &mut Context<'_>) {
     let module = context.module;
-    let target = module.header().target;
-    let new = target.is_some_and(|t| t.implies(Target::Sm90));
-    if module.header().address_size != Some(32) || !new {
+    let header = module.header();
+    let has_wide_addresses_only = header
+        .target
+        .is_some_and(|target| target.implies(Target::Sm90));
+    if header.address_size != Some(32) || !has_wide_addresses_only {
         return;
     }
-    let directive = |item: Item| match item {
-        Item::Directive(id) => {
-            let stmt = module.directives().get(id);
-            stmt.is_some_and(|d| d.directive == Directive::AddressSize)
-        }
-        _ => false,
-    };
-    if let Some((id, _)) = module.items().find(|(_, i)| directive(*i)) {
+    let item = module
+        .items()
+        .find(|(_, item)| module.directive(*item) == Some(Directive::AddressSize));
+    if let Some((id, _)) = item {
         let location = Location::keyword(module.span(id), "32");
         context.report(location, ResourceProblem::SmallAddresses);
     }
 }
 
-/// The differences in sections are of labels that sections define; ptxas finds this out where it generates debug information.
-fn label_differences(context: &mut Context<'_>) {
+/// Reports differences in sections of labels that no section defines. ptxas refuses them when it generates debug information.
+fn check_label_differences(context: &mut Context<'_>) {
     let module = context.module;
     if !module.has_target_option(TargetOption::Debug) {
         return;
     }
-    let entries = module.sections().values().flat_map(|s| &s.entries);
-    let mut known: HashSet<NameId> = entries
+    // The defined labels, and those that are reported.
+    let mut labels: HashSet<NameId> = module
+        .sections()
+        .values()
+        .flat_map(|section| &section.entries)
         .filter_map(|entry| match entry {
             SectionEntry::Label(name) => Some(*name),
             _ => None,
@@ -89,19 +91,18 @@ fn label_differences(context: &mut Context<'_>) {
             let SectionEntry::Other { value, .. } = entry else {
                 continue;
             };
-            let Operand::Difference(labels) = module.pool().get(*value) else {
+            let Operand::Difference(operands) = module.pool().get(*value) else {
                 continue;
             };
-            let (first, second) = module.pool().pair(labels);
+            let (first, second) = module.pool().pair(operands);
             let unknown = [first, second]
                 .into_iter()
                 .find_map(|operand| match operand {
-                    Operand::Name(name) if !known.contains(&name) => Some(name),
+                    Operand::Name(name) if !labels.contains(&name) => Some(name),
                     _ => None,
                 });
-            // A label is reported once.
             if let Some(name) = unknown {
-                known.insert(name);
+                labels.insert(name);
                 let location = Location::name(module.span(id), name);
                 context.report(location, ResourceProblem::CodeLabelDifference(name));
             }
@@ -109,21 +110,17 @@ fn label_differences(context: &mut Context<'_>) {
     }
 }
 
-/// Values that the calling convention does not pass: predicates, and integers of 8 and 16 bits.
-fn parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
+/// Reports parameters and results that the calling convention does not pass: predicates, and integers of 8 and 16 bits.
+fn check_parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     let module = context.module;
-    // A function with several results switches the convention off.
-    let several = |f: &Function| f.interface.returns.len > 1;
-    if module.functions().values().any(several) {
+    // A function with several results disables the convention.
+    if module
+        .functions()
+        .values()
+        .any(|function| function.interface.returns.len > 1)
+    {
         return;
     }
-    let small = |p: &Param| {
-        let scalar = p.dims.is_empty() && p.vector <= 1;
-        p.ty.known().filter(|&ty| {
-            let short = ty.is_integer() && ty.bits() < 32 && ty.lanes() == 1;
-            scalar && (ty == ScalarType::Pred || short)
-        })
-    };
     for symbol in uses.all().iter() {
         let Some(SymbolKind::Function(id)) = module.symbols().get(symbol).map(|s| s.kind) else {
             continue;
@@ -133,9 +130,11 @@ fn parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
             continue;
         };
         let (params, returns) = (function.interface.params, function.interface.returns);
-        let results = returns.of(module.params()).iter();
-        let mut all = results.chain(params.of(module.params()));
-        if let Some(ty) = all.find_map(small) {
+        let mut values = returns
+            .of(module.params())
+            .iter()
+            .chain(params.of(module.params()));
+        if let Some(ty) = values.find_map(small_type) {
             let wide = match ty {
                 ScalarType::Pred => ScalarType::B32,
                 _ => ScalarType::B16,
@@ -146,42 +145,51 @@ fn parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     }
 }
 
+/// Returns the type of a parameter if it is a scalar that the calling convention does not pass.
+fn small_type(param: &Param) -> Option<ScalarType> {
+    let ty = param.ty.known()?;
+    let is_small = ty == ScalarType::Pred || ty.is_integer() && ty.bits() < 32 && ty.lanes() == 1;
+    (is_small && param.dims.is_empty() && param.vector <= 1).then_some(ty)
+}
+
 /// The modifier in which each mnemonic of a module must agree with all others of its function.
 #[derive(Default, Debug)]
-pub(crate) struct Agreeing {
+pub(crate) struct AgreeingModifiers {
+    /// By mnemonic.
     modifiers: Vec<Option<Modifier>>,
-    is_any: bool,
+    /// A mnemonic has such a modifier.
+    has_any: bool,
 }
 
-impl Agreeing {
-    /// Adds those of the mnemonics that the module got since the last time.
+impl AgreeingModifiers {
+    /// Adds the mnemonics that were added to the module since the last call.
     pub(crate) fn extend(&mut self, module: &Module) {
-        let known = self.modifiers.len();
-        let new = module.signatures().ids().skip(known);
-        self.modifiers.extend(new.map(|s| must_agree(module, s)));
-        let new = self.modifiers.get(known..).unwrap_or_default();
-        self.is_any |= new.iter().any(Option::is_some);
+        for id in module.signatures().ids().skip(self.modifiers.len()) {
+            let modifier = agreeing_modifier(module, id);
+            self.has_any |= modifier.is_some();
+            self.modifiers.push(modifier);
+        }
     }
 }
 
-/// Instructions of one function that must have the same modifier.
-fn mixed(context: &mut Context<'_>) {
+/// Reports instructions of one function that must have the same modifier.
+fn check_modifiers_of_functions(context: &mut Context<'_>) {
     let module = context.module;
-    let mut agreeing = Agreeing::default();
+    let mut agreeing = AgreeingModifiers::default();
     agreeing.extend(module);
     for (_, function, body) in module.definitions() {
-        mixed_in(context, function, body, &agreeing);
+        check_modifiers(context, function, body, &agreeing);
     }
 }
 
-/// The checks of one body.
-pub(crate) fn mixed_in(
+/// Reports the first instruction of a body whose modifier does not agree with the others.
+pub(crate) fn check_modifiers(
     context: &mut Context<'_>,
     function: &Function,
     body: &Body,
-    agreeing: &Agreeing,
+    agreeing: &AgreeingModifiers,
 ) {
-    if !agreeing.is_any {
+    if !agreeing.has_any {
         return;
     }
     let mut first: Option<(Modifier, Location)> = None;
@@ -189,40 +197,39 @@ pub(crate) fn mixed_in(
         let Statement::Inst(id) = statement else {
             continue;
         };
-        let modifier = body.inst(id).and_then(|inst| {
-            let modifier = agreeing.modifiers.get(inst.sig.as_u32() as usize)?;
-            *modifier
-        });
-        let Some(found) = modifier else { continue };
-        let location = Location::keyword(body.source_span(stmt), found.text());
-        match first {
-            None => first = Some((found, location)),
-            Some((expected, before)) if expected != found => {
-                let name = function.name;
-                context
-                    .report(
-                        location,
-                        ResourceProblem::MixedModifiers(name, found, expected),
-                    )
-                    .with_label(before, "first used here");
-                break;
-            }
-            Some(_) => {}
+        let Some(modifier) = body.inst(id).and_then(|inst| {
+            let index = inst.sig.as_u32() as usize;
+            agreeing.modifiers.get(index).copied().flatten()
+        }) else {
+            continue;
+        };
+        let location = Location::keyword(body.source_span(stmt), modifier.text());
+        let Some((expected, first_location)) = first else {
+            first = Some((modifier, location));
+            continue;
+        };
+        if expected != modifier {
+            let problem = ResourceProblem::MixedModifiers(function.name, modifier, expected);
+            context
+                .report(location, problem)
+                .with_label(first_location, "first used here");
+            break;
         }
     }
 }
 
-/// The modifier in which a mnemonic must agree with all others of its function.
-fn must_agree(module: &Module, id: SigId) -> Option<Modifier> {
+/// Returns the modifier in which a mnemonic must agree with all others of its function.
+fn agreeing_modifier(module: &Module, id: SigId) -> Option<Modifier> {
     let signature = module.signature(id);
-    let forms = signature.instruction()?.forms();
-    let slots = forms.iter().flat_map(|f| {
-        let of_rule = |r: &Rule| match r.kind() {
-            RuleKind::MustAgree(slot, _) => f.slot(slot.into()),
-            _ => None,
-        };
-        f.rules().iter().filter_map(of_rule)
-    });
-    let mut sets = slots.map(Slot::words);
-    sets.find_map(|set| signature.modifiers().find(|m| set.contains(*m)))
+    signature.instruction()?.forms().iter().find_map(|form| {
+        form.rules().iter().find_map(|rule| {
+            let RuleKind::MustAgree(slot, _) = rule.kind() else {
+                return None;
+            };
+            let words = form.slot(slot.into())?.words();
+            signature
+                .modifiers()
+                .find(|modifier| words.contains(*modifier))
+        })
+    })
 }

@@ -22,7 +22,7 @@ use crate::render::Renderer;
 pub(crate) struct Context<'m> {
     pub(crate) module: &'m Module,
     pub(crate) environment: Environment,
-    /// Determined on the first use: it takes a look at all items of the module.
+    /// Computed on first use: linear in the items of the module.
     independent_textures: OnceCell<bool>,
     findings: Vec<Finding>,
     /// The text of the current statement if an edit changed or inserted it.
@@ -52,16 +52,19 @@ impl<'m> Context<'m> {
         self.environment.version()
     }
 
-    /// Whether `.target` has `texmode_independent`.
+    /// Returns `true` if `.target` has `texmode_independent`.
     pub(crate) fn independent_textures(&self) -> bool {
-        let determine = || (self.module).has_target_option(TargetOption::TexmodeIndependent);
-        *self.independent_textures.get_or_init(determine)
+        *self.independent_textures.get_or_init(|| {
+            self.module
+                .has_target_option(TargetOption::TexmodeIndependent)
+        })
     }
 
     /// Begins to check a statement. Only an edited statement is printed.
     pub(crate) fn enter_statement(&mut self, body: &Body, stmt: StmtId) {
-        let edits = body.edits();
-        let is_edited = edits.is_some_and(|e| !e.was_read(stmt) || e.change(stmt).is_some());
+        let is_edited = body
+            .edits()
+            .is_some_and(|edits| !edits.was_read(stmt) || edits.change(stmt).is_some());
         self.edited_text =
             is_edited.then(|| Rc::from(&*ptx_print::verbatim_statement(self.module, body, stmt)));
     }
@@ -93,7 +96,7 @@ impl<'m> Context<'m> {
         &mut self.findings[last]
     }
 
-    /// Notes that the module uses a feature, and reports it where it is not available.
+    /// Records that the module uses a feature, and reports it if it is not available.
     pub(crate) fn require(&mut self, location: Location, feature: Feature) {
         if feature.is_everywhere() {
             return;
@@ -108,18 +111,18 @@ impl<'m> Context<'m> {
         }
     }
 
-    /// The diagnostics of what was found.
+    /// Renders the findings.
     pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
         Renderer::new(self.module, self.environment).diagnostics(&self.findings)
     }
 
-    /// The features that not all versions and targets have, in the order of their first use.
+    /// Returns the used features that not all versions and targets have, in the order of their first use.
     pub(crate) fn into_features(self) -> impl Iterator<Item = (Feature, FeatureUse)> {
         self.features.into_iter()
     }
 }
 
-/// The kind of a constant operand.
+/// Returns the kind of a constant operand.
 pub(crate) fn constant_kind(pool: &OperandPool, operand: Operand) -> Option<ConstKind> {
     match operand {
         Operand::Small(_) => Some(ConstKind::Signed),

@@ -9,7 +9,6 @@ use ptx_isa::{
     Opcode, OperandShape, Role, ScalarType, TypeKind,
 };
 
-use crate::declared::register_of;
 use crate::explain::Explanation;
 use crate::finding::Repair;
 use crate::location::{Location, Part};
@@ -17,37 +16,41 @@ use crate::operand_repair::{WrongInst, is_legal_with};
 use crate::problem::Side;
 use crate::problem::operand::OperandMismatch;
 use crate::register_choice::name;
+use crate::uses::register_of;
 
-/// The fewest bits of a number that an instruction computes.
-const SHORTEST_NUMBER: u16 = 16;
-/// The name of the register that holds a converted value, in a separate block.
+/// The minimum width of a number that an instruction computes.
+const LEAST_NUMBER_BITS: u16 = 16;
+/// The name of the register with a converted value, in a separate block.
 const CONVERTED: &str = "%converted";
 
 impl WrongInst<'_> {
-    /// A change with which the instruction takes its operands, each with the value that it has.
-    pub(crate) fn converted(
+    /// Returns a repair with which the instruction takes the values of its operands.
+    pub(crate) fn conversion_repair(
         &self,
         query: &InstQuery<'_>,
-        found: &Explanation,
+        explanation: &Explanation,
         mismatch: &OperandMismatch,
     ) -> Option<Repair> {
-        (self.widening(query))
-            .or_else(|| self.as_conversion(query, found.part))
-            .or_else(|| self.around(query, found, mismatch))
+        self.widening_repair(query)
+            .or_else(|| self.replacement_by_conversion(query, explanation.part))
+            .or_else(|| self.added_conversions(query, explanation, mismatch))
     }
 
-    /// A guard that is not a predicate, compared with zero in a block before the instruction.
-    pub(crate) fn guarded(&self, register: RegId) -> Option<Repair> {
+    /// Returns a repair that compares a guard that is not a predicate with zero, in a block before the instruction.
+    pub(crate) fn guard_repair(&self, register: RegId) -> Option<Repair> {
         let decl = self.body.reg_decl_of(register)?;
         let ty = decl.ty.known().filter(|_| decl.vector < 2)?;
-        let conversion = Conversion::of(self, ScalarType::Pred, ty, false)?;
+        let conversion = Conversion::new(self, ScalarType::Pred, ty, Sign::Unsigned)?;
         let old = name(self.module, self.body, register);
-        let line = conversion.line(CONVERTED, &old);
-        let before = format!("{{\n\t.reg {} {CONVERTED};\n\t{line}\n\t", ScalarType::Pred);
+        let statement = conversion.statement(CONVERTED, &old);
+        let block_start = format!(
+            "{{\n\t.reg {} {CONVERTED};\n\t{statement}\n\t",
+            ScalarType::Pred
+        );
         Some(Repair {
             note: format!("for example first with `{}`", conversion.mnemonic),
             edits: vec![
-                (self.place(Part::Whole), Side::Before, before),
+                (self.place(Part::Whole), Side::Before, block_start),
                 (
                     self.place(Part::Guard),
                     Side::Inside(old),
@@ -59,25 +62,28 @@ impl WrongInst<'_> {
         })
     }
 
-    /// The instruction that reads or writes the memory to which a copy refers, with the same operands.
-    pub(crate) fn accessing(&self, query: &InstQuery<'_>, nth: usize) -> Option<Repair> {
-        let address = *query.operands().get(nth)?;
-        let copies = query.operands().len() == 2 && self.is_copy(query);
-        let mnemonic = match copies {
-            true => self.access(query.modifiers(), address, query.operands())?,
-            false => return None,
-        };
-        let verb = if nth == 0 { "written" } else { "read" };
+    /// Returns a repair that replaces a copy with an address operand by the load or store with the same operands.
+    pub(crate) fn load_or_store_repair(
+        &self,
+        query: &InstQuery<'_>,
+        index: usize,
+    ) -> Option<Repair> {
+        let address = *query.operands().get(index)?;
+        if query.operands().len() != 2 || !self.is_copy(query) {
+            return None;
+        }
+        let mnemonic = self.access_mnemonic(query.modifiers(), address, query.operands())?;
+        let verb = if index == 0 { "written" } else { "read" };
         let note = format!("memory is {verb} with `{mnemonic}`");
         let location = self.place(Part::Mnemonic);
         Some(Repair::new(location, Side::Whole, mnemonic, note))
     }
 
-    /// The repair that loads a source from memory.
-    pub(crate) fn loaded(
+    /// Returns a repair that loads a source from memory.
+    pub(crate) fn load_repair(
         &self,
         query: &InstQuery<'_>,
-        nth: usize,
+        index: usize,
         mismatch: &OperandMismatch,
     ) -> Option<Repair> {
         let Some(Expected::Type(ty)) = mismatch.expected else {
@@ -86,17 +92,17 @@ impl WrongInst<'_> {
         if mismatch.operand.role() != Role::Use {
             return None;
         }
-        let address = *query.operands().get(nth)?;
+        let address = *query.operands().get(index)?;
         let result = ActualOperand::new(OperandShape::Register(ty));
-        let mnemonic = self.access(&[modifier(ty)?], address, &[result, address])?;
+        let mnemonic = self.access_mnemonic(&[modifier(ty)?], address, &[result, address])?;
         Some(Repair {
             note: format!("load it first with `{mnemonic}`"),
             ..Repair::default()
         })
     }
 
-    /// The first instruction with these modifiers, and the state space of the variable in the address, that takes the operands.
-    fn access(
+    /// Returns the mnemonic of the first instruction with these modifiers, and the state space of the variable in the address, that takes the operands.
+    fn access_mnemonic(
         &self,
         modifiers: &[Modifier],
         address: ActualOperand<'_>,
@@ -114,16 +120,15 @@ impl WrongInst<'_> {
             _ => None,
         };
         let modifiers: Vec<Modifier> = space.into_iter().chain(modifiers.iter().copied()).collect();
-        let takes = |opcode: &Opcode| {
+        let opcode = Opcode::ALL.iter().copied().find(|opcode| {
             let query = InstQuery::new(*opcode, &modifiers, operands);
-            let form = self.environment.select(&query).ok();
-            form.is_some_and(|f| self.environment.is_clean(&f))
-        };
-        let opcode = Opcode::ALL.iter().copied().find(takes)?;
+            let form = self.environment.select(&query);
+            form.is_ok_and(|form| self.environment.is_clean(&form))
+        })?;
         Some(mnemonic(opcode, &modifiers))
     }
 
-    /// Whether an instruction copies its operand.
+    /// Returns `true` if an instruction copies its operand.
     pub(crate) fn is_copy(&self, query: &InstQuery<'_>) -> bool {
         let form = self.environment.select(query).ok();
         let computation = form.and_then(|f| f.form().computation());
@@ -140,34 +145,40 @@ impl WrongInst<'_> {
         Location::part(self.body.source_span(self.stmt), part)
     }
 
-    /// The type of the register in a part of the instruction.
+    /// Returns the type of the register in a part of the instruction.
     fn type_of(&self, part: Part) -> Option<ScalarType> {
         let register = register_of(self.body, self.operands, part)?;
         let decl = self.body.reg_decl_of(register)?;
         decl.ty.known().filter(|_| decl.vector < 2)
     }
 
-    /// The form of the same instruction whose result is twice as wide as its sources: two modifiers change.
-    fn widening(&self, query: &InstQuery<'_>) -> Option<Repair> {
+    /// Returns a repair that uses the form of the instruction whose result is twice as wide as its sources: two modifiers change.
+    fn widening_repair(&self, query: &InstQuery<'_>) -> Option<Repair> {
         let modifiers = query.modifiers();
-        let (position, narrow) = modifiers.iter().enumerate().find_map(|(position, m)| {
-            let ty = m.scalar_type()?;
-            let narrow = of_kind(ty.kind(), ty.bits() / 2)?;
-            Some((position, modifier(narrow)?))
-        })?;
+        let (position, narrow) =
+            modifiers
+                .iter()
+                .enumerate()
+                .find_map(|(position, modifier_of_type)| {
+                    let ty = modifier_of_type.scalar_type()?;
+                    let narrow = of_kind(ty.kind(), ty.bits() / 2)?;
+                    Some((position, modifier(narrow)?))
+                })?;
         let changed = ModifierEdit::Replace(position, narrow).apply(modifiers);
         let narrower = InstQuery::new(query.opcode(), &changed, query.operands());
         let repairs = narrower.repairs(self.environment.version(), self.environment.target());
-        let mut others = repairs.iter().filter(|r| r.fits_operands());
-        let other = others.next().filter(|_| others.next().is_none())?;
-        let ModifierEdit::Replace(index, wide) = other.edit() else {
+        let mut legal_repairs = repairs.iter().filter(|repair| repair.fits_operands());
+        let (Some(repair), None) = (legal_repairs.next(), legal_repairs.next()) else {
+            return None;
+        };
+        let ModifierEdit::Replace(index, wide) = repair.edit() else {
             return None;
         };
         if index == position {
             return None;
         }
-        let changed = other.edit().apply(&changed);
-        let place = |i: usize| self.place(Part::Modifiers(i as u32, i as u32));
+        let changed = repair.edit().apply(&changed);
+        let place = |index: usize| self.place(Part::Modifiers(index as u32, index as u32));
         Some(Repair {
             note: format!(
                 "for example `{}`, which takes these operands",
@@ -181,21 +192,20 @@ impl WrongInst<'_> {
         })
     }
 
-    /// A conversion instead of an instruction that copies its operand.
-    fn as_conversion(&self, query: &InstQuery<'_>, wrong: Part) -> Option<Repair> {
-        let [result, value] = query.operands() else {
-            return None;
-        };
-        let scalar = |o: &ActualOperand<'_>| matches!(o.shape, OperandShape::Register(_));
-        let scalars = scalar(result) && scalar(value);
-        if !self.is_copy(query) || !scalars || !matches!(wrong, Part::Operand(_)) {
+    /// Returns a repair that replaces an instruction that copies its operand by a conversion.
+    fn replacement_by_conversion(&self, query: &InstQuery<'_>, wrong_part: Part) -> Option<Repair> {
+        let has_two_registers = query.operands().len() == 2
+            && query
+                .operands()
+                .iter()
+                .all(|operand| matches!(operand.shape, OperandShape::Register(_)));
+        if !has_two_registers || !self.is_copy(query) || !matches!(wrong_part, Part::Operand(_)) {
             return None;
         }
-        let [to, from] = [0, 1].map(|nth| self.type_of(Part::Operand(nth)));
-        let signed = is_signed(query.modifiers());
-        let conversion = Conversion::of(self, to?, from?, signed)?;
-        // Its operands are not only the converted value.
-        if !conversion.rest.is_empty() {
+        let [to, from] = [0, 1].map(|index| self.type_of(Part::Operand(index)));
+        let conversion = Conversion::new(self, to?, from?, Sign::of(query.modifiers()))?;
+        // The operands of the copy are sufficient only for this kind.
+        if conversion.operands != ConversionOperands::Value {
             return None;
         }
         let note = format!("for example `{}` instead", conversion.mnemonic);
@@ -208,75 +218,80 @@ impl WrongInst<'_> {
         ))
     }
 
-    /// Conversions of the sources before the instruction, or of the result after it.
-    fn around(
+    /// Returns a repair that converts the sources before the instruction, or the result after it.
+    fn added_conversions(
         &self,
         query: &InstQuery<'_>,
-        found: &Explanation,
+        explanation: &Explanation,
         mismatch: &OperandMismatch,
     ) -> Option<Repair> {
-        let wanted = match mismatch.expected {
+        let expected = match mismatch.expected {
             Some(Expected::Type(ty)) => ty,
             Some(Expected::Width(bits)) => of_kind(TypeKind::Bits, bits)?,
             Some(_) => return None,
             // An address.
             None => of_kind(TypeKind::Bits, self.address_bits())?,
         };
-        let mut parts: Vec<Part> = vec![found.part];
-        parts.extend(found.repeats.iter().map(|(part, _)| *part));
+        let mut parts = explanation.parts();
         // The register of an address in brackets is an element of them.
         for part in &mut parts {
-            if let Part::Operand(nth) = *part
+            if let Part::Operand(index) = *part
                 && matches!(
-                    query.operands().get(nth as usize)?.shape,
+                    query.operands().get(index as usize)?.shape,
                     OperandShape::Bracket([_])
                 )
             {
-                *part = Part::Element(nth, 0);
+                *part = Part::Element(index, 0);
             }
         }
-        let legal = |ty: ScalarType| is_legal_with(self.environment, query, &parts, ty);
-        if !legal(wanted) {
+        let is_legal = |ty: ScalarType| is_legal_with(self.environment, query, &parts, ty);
+        if !is_legal(expected) {
             return None;
         }
-        // A predicate becomes a number of 16 bits or more, of which an instruction may use a part.
-        let wanted = match self.type_of(found.part) {
-            Some(ScalarType::Pred) if wanted.bits() < SHORTEST_NUMBER => {
-                of_kind(TypeKind::Unsigned, SHORTEST_NUMBER).filter(|ty| legal(*ty))?
-            }
-            _ => wanted,
+        // A predicate becomes a number of 16 bits or more. The instruction may use a part of it.
+        let is_predicate = self.type_of(explanation.part) == Some(ScalarType::Pred);
+        let converted_type = if is_predicate && expected.bits() < LEAST_NUMBER_BITS {
+            of_kind(TypeKind::Unsigned, LEAST_NUMBER_BITS).filter(|ty| is_legal(*ty))?
+        } else {
+            expected
         };
         match mismatch.operand.role() {
-            Role::Def => self.after(query, &parts, wanted),
+            Role::Def => self.result_conversion(query, &parts, converted_type),
             // A predicate is not an address.
-            Role::Addr if self.type_of(found.part) == Some(ScalarType::Pred) => None,
-            Role::Use | Role::Addr => self.before(query, &parts, wanted),
+            Role::Addr if is_predicate => None,
+            Role::Use | Role::Addr => self.source_conversions(query, &parts, converted_type),
             _ => None,
         }
     }
 
-    fn before(&self, query: &InstQuery<'_>, parts: &[Part], wanted: ScalarType) -> Option<Repair> {
-        let signed = is_signed(query.modifiers());
-        let mut before = String::from("{");
+    /// Returns a repair that converts the registers in parts of the instruction to a type, in a block before it.
+    fn source_conversions(
+        &self,
+        query: &InstQuery<'_>,
+        parts: &[Part],
+        ty: ScalarType,
+    ) -> Option<Repair> {
+        let sign = Sign::of(query.modifiers());
+        let mut block_start = String::from("{");
         let mut edits = Vec::new();
         let mut mnemonics: Vec<String> = Vec::new();
         for (number, part) in parts.iter().enumerate() {
             let register = register_of(self.body, self.operands, *part)?;
-            let conversion = Conversion::of(self, wanted, self.type_of(*part)?, signed)?;
+            let conversion = Conversion::new(self, ty, self.type_of(*part)?, sign)?;
             let old = name(self.module, self.body, register);
             let new = match parts {
                 [_] => String::from(CONVERTED),
                 _ => format!("{CONVERTED}{number}"),
             };
-            let line = conversion.line(&new, &old);
-            before.push_str(&format!("\n\t.reg {wanted} {new};\n\t{line}"));
+            let statement = conversion.statement(&new, &old);
+            block_start.push_str(&format!("\n\t.reg {ty} {new};\n\t{statement}"));
             edits.push((self.place(*part), Side::Inside(old), new));
             if !mnemonics.contains(&conversion.mnemonic) {
                 mnemonics.push(conversion.mnemonic);
             }
         }
-        before.push_str("\n\t");
-        edits.push((self.place(Part::Whole), Side::Before, before));
+        block_start.push_str("\n\t");
+        edits.push((self.place(Part::Whole), Side::Before, block_start));
         edits.push((self.place(Part::Whole), Side::After, String::from("\n\t}")));
         Some(Repair {
             note: format!("for example first with `{}`", mnemonics.join("` and `")),
@@ -285,7 +300,13 @@ impl WrongInst<'_> {
         })
     }
 
-    fn after(&self, query: &InstQuery<'_>, parts: &[Part], wanted: ScalarType) -> Option<Repair> {
+    /// Returns a repair that computes the result in a register of a type and converts it after the instruction.
+    fn result_conversion(
+        &self,
+        query: &InstQuery<'_>,
+        parts: &[Part],
+        ty: ScalarType,
+    ) -> Option<Repair> {
         let [part @ Part::Operand(_)] = *parts else {
             return None;
         };
@@ -293,18 +314,18 @@ impl WrongInst<'_> {
             return None;
         }
         let register = register_of(self.body, self.operands, part)?;
-        let signed = is_signed(query.modifiers());
-        let conversion = Conversion::of(self, self.type_of(part)?, wanted, signed)?;
+        let sign = Sign::of(query.modifiers());
+        let conversion = Conversion::new(self, self.type_of(part)?, ty, sign)?;
         let old = name(self.module, self.body, register);
-        let before = format!("{{\n\t.reg {wanted} {CONVERTED};\n\t");
-        let line = conversion.line(&old, CONVERTED);
-        let after = format!("\n\t{line}\n\t}}");
+        let block_start = format!("{{\n\t.reg {ty} {CONVERTED};\n\t");
+        let statement = conversion.statement(&old, CONVERTED);
+        let block_end = format!("\n\t{statement}\n\t}}");
         Some(Repair {
             note: format!("for example the result with `{}`", conversion.mnemonic),
             edits: vec![
-                (self.place(Part::Whole), Side::Before, before),
+                (self.place(Part::Whole), Side::Before, block_start),
                 (self.place(part), Side::Inside(old), String::from(CONVERTED)),
-                (self.place(Part::Whole), Side::After, after),
+                (self.place(Part::Whole), Side::After, block_end),
             ],
             ..Repair::default()
         })
@@ -316,27 +337,59 @@ impl WrongInst<'_> {
     }
 }
 
+/// The sign with which bits are read as a number.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Sign {
+    Signed,
+    Unsigned,
+}
+
+impl Sign {
+    /// Returns the sign of the types of an instruction.
+    fn of(modifiers: &[Modifier]) -> Self {
+        let is_signed = modifiers
+            .iter()
+            .filter_map(|modifier| modifier.scalar_type())
+            .any(|ty| ty.kind() == TypeKind::Signed);
+        if is_signed {
+            Self::Signed
+        } else {
+            Self::Unsigned
+        }
+    }
+}
+
 /// An instruction that converts a value.
 struct Conversion {
     mnemonic: String,
-    /// The operands before and after the value.
-    rest: &'static [&'static str],
+    operands: ConversionOperands,
+}
+
+/// The sources of a conversion.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum ConversionOperands {
+    /// The value.
+    Value,
+    /// The value, and zero.
+    ValueAndZero,
+    /// One, zero, and the value.
+    OneZeroAndValue,
 }
 
 impl Conversion {
-    /// From one type to another one; `None` if there is no usual one.
-    fn of(inst: &WrongInst<'_>, to: ScalarType, from: ScalarType, signed: bool) -> Option<Self> {
+    /// Converts a value from one type to another one. Returns `None` if there is no usual conversion.
+    fn new(inst: &WrongInst<'_>, to: ScalarType, from: ScalarType, sign: Sign) -> Option<Self> {
         match (to, from) {
             (ScalarType::Pred, ScalarType::Pred) => None,
             (_, ScalarType::Pred) => Self::select(inst, to),
             (ScalarType::Pred, _) => Self::compare(inst, from),
-            _ => Self::convert(inst, to, from, signed),
+            _ => Self::convert(inst, to, from, sign),
         }
     }
 
     /// `d = p ? 1 : 0`
     fn select(inst: &WrongInst<'_>, to: ScalarType) -> Option<Self> {
-        let ty = integer(to, false)?;
+        let ty = integer(to, Sign::Unsigned)?;
         let opcode = opcode_of("?")?;
         let operands = [
             OperandShape::Register(to),
@@ -344,14 +397,15 @@ impl Conversion {
             OperandShape::Integer(0),
             OperandShape::Register(ScalarType::Pred),
         ];
-        let mnemonic = legal(inst, opcode, &[modifier(ty)?], &operands)?;
-        let rest = &["1", "0"];
-        Some(Self { mnemonic, rest })
+        Some(Self {
+            mnemonic: legal_mnemonic(inst, opcode, &[modifier(ty)?], &operands)?,
+            operands: ConversionOperands::OneZeroAndValue,
+        })
     }
 
     /// `p = a != 0`
     fn compare(inst: &WrongInst<'_>, from: ScalarType) -> Option<Self> {
-        let ty = integer(from, false)?;
+        let ty = integer(from, Sign::Unsigned)?;
         let opcode = opcode_of("cmp")?;
         let unequal = ForeignWord::from_text(".neq")?.instead()?;
         let unequal = Modifier::from_text(unequal.as_bytes())?;
@@ -360,33 +414,37 @@ impl Conversion {
             OperandShape::Register(from),
             OperandShape::Integer(0),
         ];
-        let mnemonic = legal(inst, opcode, &[unequal, modifier(ty)?], &operands)?;
-        let rest = &["", "0"];
-        Some(Self { mnemonic, rest })
+        Some(Self {
+            mnemonic: legal_mnemonic(inst, opcode, &[unequal, modifier(ty)?], &operands)?,
+            operands: ConversionOperands::ValueAndZero,
+        })
     }
 
-    fn convert(
-        inst: &WrongInst<'_>,
-        to: ScalarType,
-        from: ScalarType,
-        signed: bool,
-    ) -> Option<Self> {
-        // Bits may be a number of either kind.
-        let is_number = |ty: ScalarType| ty.kind() == TypeKind::Float;
-        let is_bits = |ty: ScalarType| ty.kind() == TypeKind::Bits;
-        if is_bits(to) && is_number(from) || is_number(to) && is_bits(from) {
+    /// `d = a` between numbers.
+    fn convert(inst: &WrongInst<'_>, to: ScalarType, from: ScalarType, sign: Sign) -> Option<Self> {
+        // Bits may be an integer or a floating-point number.
+        let is_ambiguous = matches!(
+            (to.kind(), from.kind()),
+            (TypeKind::Bits, TypeKind::Float) | (TypeKind::Float, TypeKind::Bits)
+        );
+        if is_ambiguous {
             return None;
         }
-        let read = |ty: ScalarType| match is_number(ty) {
-            true => Some(ty),
-            false => integer(ty, signed),
+        let number_type = |ty: ScalarType| {
+            if ty.kind() == TypeKind::Float {
+                Some(ty)
+            } else {
+                integer(ty, sign)
+            }
         };
         let opcode = opcode_of("sext")?;
-        let types = [modifier(read(to)?)?, modifier(read(from)?)?];
+        let types = [modifier(number_type(to)?)?, modifier(number_type(from)?)?];
         let operands = [OperandShape::Register(to), OperandShape::Register(from)];
-        let rest = &[];
-        if let Some(mnemonic) = legal(inst, opcode, &types, &operands) {
-            return Some(Self { mnemonic, rest });
+        if let Some(mnemonic) = legal_mnemonic(inst, opcode, &types, &operands) {
+            return Some(Self {
+                mnemonic,
+                operands: ConversionOperands::Value,
+            });
         }
         let operands = operands.map(ActualOperand::new);
         let query = InstQuery::new(opcode, &types, &operands);
@@ -395,28 +453,30 @@ impl Conversion {
             ModifierEdit::Insert(_, m) if r.fits_operands() && m.is_usual(opcode) => Some(r.edit()),
             _ => None,
         })?;
-        let mnemonic = mnemonic(opcode, &usual.apply(&types));
-        Some(Self { mnemonic, rest })
+        Some(Self {
+            mnemonic: mnemonic(opcode, &usual.apply(&types)),
+            operands: ConversionOperands::Value,
+        })
     }
 
-    /// The statement that writes the converted value.
-    fn line(&self, to: &str, from: &str) -> String {
+    /// Returns the statement that writes the converted value.
+    fn statement(&self, to: &str, from: &str) -> String {
         let mnemonic = &self.mnemonic;
-        match *self.rest {
-            ["", last] => format!("{mnemonic} {to}, {from}, {last};"),
-            [first, second] => format!("{mnemonic} {to}, {first}, {second}, {from};"),
-            _ => format!("{mnemonic} {to}, {from};"),
+        match self.operands {
+            ConversionOperands::Value => format!("{mnemonic} {to}, {from};"),
+            ConversionOperands::ValueAndZero => format!("{mnemonic} {to}, {from}, 0;"),
+            ConversionOperands::OneZeroAndValue => format!("{mnemonic} {to}, 1, 0, {from};"),
         }
     }
 }
 
-/// The opcode that another language has this word for.
+/// Returns the opcode that a word of another language means.
 fn opcode_of(word: &str) -> Option<Opcode> {
     Opcode::from_text(ForeignWord::from_text(word)?.instead()?.as_bytes())
 }
 
-/// The mnemonic of an instruction, if it is legal.
-fn legal(
+/// Returns the mnemonic of an instruction, if it is legal.
+fn legal_mnemonic(
     inst: &WrongInst<'_>,
     opcode: Opcode,
     modifiers: &[Modifier],
@@ -435,27 +495,23 @@ fn mnemonic(opcode: Opcode, modifiers: &[Modifier]) -> String {
     text
 }
 
-/// Whether the types of an instruction are signed.
-fn is_signed(modifiers: &[Modifier]) -> bool {
-    let mut types = modifiers.iter().filter_map(|m| m.scalar_type());
-    types.any(|ty| ty.kind() == TypeKind::Signed)
-}
-
-/// The integer type with the width of a type; its sign is that of the type, if it has one.
-fn integer(ty: ScalarType, signed: bool) -> Option<ScalarType> {
-    let kind = match ty.kind() {
-        TypeKind::Signed | TypeKind::Unsigned => return Some(ty),
-        TypeKind::Bits if signed => TypeKind::Signed,
-        TypeKind::Bits => TypeKind::Unsigned,
+/// Returns the integer type with the width of a type. The sign is that of the type, if it has one.
+fn integer(ty: ScalarType, sign: Sign) -> Option<ScalarType> {
+    let kind = match (ty.kind(), sign) {
+        (TypeKind::Signed | TypeKind::Unsigned, _) => return Some(ty),
+        (TypeKind::Bits, Sign::Signed) => TypeKind::Signed,
+        (TypeKind::Bits, Sign::Unsigned) => TypeKind::Unsigned,
         _ => return None,
     };
     of_kind(kind, ty.bits())
 }
 
+/// Returns the type of a kind and a width.
 fn of_kind(kind: TypeKind, bits: u16) -> Option<ScalarType> {
-    let all = ScalarType::ALL.iter().copied();
-    all.filter(|ty| ty.bits() == bits)
-        .find(|ty| ty.kind() == kind)
+    ScalarType::ALL
+        .iter()
+        .copied()
+        .find(|ty| ty.bits() == bits && ty.kind() == kind)
 }
 
 fn modifier(ty: ScalarType) -> Option<Modifier> {

@@ -9,12 +9,13 @@ use ptx_isa::{Directive, ScalarType};
 
 use crate::context::{Context, constant_kind};
 use crate::location::{Location, Part};
-use crate::problem::debug::DebugProblem;
 use crate::problem::feature::Feature;
+use crate::problem::module::DebugProblem;
 
 /// Checks `.file`, `.section`, and `inlined_at` of all bodies.
 pub(crate) fn check(context: &mut Context<'_>) {
     let module = context.module;
+    // The indices of files, with their first declarations.
     let mut files: HashMap<i64, Span> = HashMap::new();
     let mut labels = HashMap::new();
     let mut items = module.items().peekable();
@@ -25,76 +26,106 @@ pub(crate) fn check(context: &mut Context<'_>) {
                 let Some(stmt) = module.directives().get(id) else {
                     continue;
                 };
-                if stmt.directive == Directive::NvIntermediateSourceSection {
-                    let numbers = module.pool().slice(stmt.args).iter();
-                    let numbers = numbers.filter_map(|o| module.pool().integer(*o));
-                    for index in numbers.filter(|n| !files.contains_key(n)) {
-                        let location = Location::part(span, Part::Number(index));
-                        context.report(location, DebugProblem::UndefinedFile(index));
+                let numbers = module
+                    .pool()
+                    .slice(stmt.args)
+                    .iter()
+                    .filter_map(|operand| module.pool().integer(*operand));
+                match stmt.directive {
+                    Directive::NvIntermediateSourceSection => {
+                        for index in numbers.filter(|number| !files.contains_key(number)) {
+                            let location = Location::part(span, Part::Number(index));
+                            context.report(location, DebugProblem::UndefinedFile(index));
+                        }
                     }
-                }
-                if stmt.directive != Directive::File {
-                    continue;
-                }
-                let index = module.pool().slice(stmt.args).first();
-                let Some(index) = index.and_then(|o| module.pool().integer(*o)) else {
-                    continue;
-                };
-                if u32::try_from(index).is_err() {
-                    let location = Location::part(span, Part::Number(index));
-                    context.report(location, DebugProblem::Bits(Directive::File, index));
-                } else if let Some(&first) = files.get(&index) {
-                    // ptxas reports it where another number could follow.
-                    let end = module.source().len() as u32;
-                    let next = items
-                        .peek()
-                        .map_or(end, |(next, _)| module.span(*next).start);
-                    let directive_span = match stmt.args.len() < 4 {
-                        true => Span::new(next, (next + 1).min(end)),
-                        false => span,
-                    };
-                    context
-                        .report(
-                            Location::exact(directive_span),
-                            DebugProblem::DuplicateFile(index),
-                        )
-                        .with_label(Location::exact(span), "declared again here")
-                        .with_label(Location::exact(first), "first declared here");
-                } else {
-                    files.insert(index, span);
+                    Directive::File => {
+                        let first_operand = module.pool().slice(stmt.args).first();
+                        let index =
+                            first_operand.and_then(|operand| module.pool().integer(*operand));
+                        let end = module.source().len() as u32;
+                        let next_item = items
+                            .peek()
+                            .map_or(end, |(next, _)| module.span(*next).start);
+                        if let Some(index) = index {
+                            let file = FileDirective {
+                                index,
+                                span,
+                                has_all_numbers: stmt.args.len() >= 4,
+                                next_token: Span::new(next_item, (next_item + 1).min(end)),
+                            };
+                            check_file(context, &mut files, &file);
+                        }
+                    }
+                    _ => {}
                 }
             }
             Item::Section(id) => {
-                if let Some(s) = module.sections().get(id) {
-                    section(context, s, span, &mut labels);
+                if let Some(section) = module.sections().get(id) {
+                    check_section(context, section, span, &mut labels);
                 }
             }
             _ => {}
         }
     }
-    inlined_places(context);
+    check_inlined_places(context);
 }
 
-/// Checks a section; the labels of all sections are distinct.
-fn section(
+/// A `.file` directive.
+struct FileDirective {
+    index: i64,
+    span: Span,
+    /// No further number can follow.
+    has_all_numbers: bool,
+    /// The first character of the next item.
+    next_token: Span,
+}
+
+/// Checks the index of a file. `files` are the indices before it.
+fn check_file(context: &mut Context<'_>, files: &mut HashMap<i64, Span>, file: &FileDirective) {
+    let FileDirective { index, span, .. } = *file;
+    if u32::try_from(index).is_err() {
+        let location = Location::part(span, Part::Number(index));
+        context.report(location, DebugProblem::Bits(Directive::File, index));
+    } else if let Some(&first) = files.get(&index) {
+        // ptxas reports the duplicate where another number could follow.
+        let reported_span = if file.has_all_numbers {
+            span
+        } else {
+            file.next_token
+        };
+        context
+            .report(
+                Location::exact(reported_span),
+                DebugProblem::DuplicateFile(index),
+            )
+            .with_label(Location::exact(span), "declared again here")
+            .with_label(Location::exact(first), "first declared here");
+    } else {
+        files.insert(index, span);
+    }
+}
+
+/// Checks a section. `labels` are the labels of the sections before it: labels of all sections are distinct.
+fn check_section(
     context: &mut Context<'_>,
     section: &Section,
     span: Span,
     labels: &mut HashMap<NameId, Location>,
 ) {
     let pool = context.module.pool();
-    let mut of_section: HashMap<NameId, u32> = HashMap::new();
-    let mut reported = false;
+    // The number of definitions of each label in this section.
+    let mut definition_counts: HashMap<NameId, u32> = HashMap::new();
+    let mut has_required_negative = false;
     let following = section.entries.iter().skip(1).map(Some).chain([None]);
     for (entry, next) in section.entries.iter().zip(following) {
         let (ty, value, is_negative) = match *entry {
             SectionEntry::Label(name) => {
-                if of_section.is_empty() {
+                if definition_counts.is_empty() {
                     context.require(Location::exact(span), Feature::SectionLabel);
                 }
-                let nth = of_section.entry(name).or_default();
-                let location = Location::part(span, Part::Label(name, *nth));
-                *nth += 1;
+                let count = definition_counts.entry(name).or_default();
+                let location = Location::part(span, Part::Label(name, *count));
+                *count += 1;
                 if let Some(first) = labels.get(&name) {
                     context
                         .report(location, DebugProblem::DuplicateLabel(name))
@@ -108,22 +139,22 @@ fn section(
             SectionEntry::Other { ty, value, .. } => {
                 let operand = pool.get(value);
                 let Some(value) = datum(pool, operand, ty) else {
-                    address(context, operand, ty, span);
+                    check_address(context, operand, ty, span);
                     continue;
                 };
-                let signed = constant_kind(pool, operand) == Some(ConstKind::Signed);
-                let is_zero = is_negative_zero(context.module, operand);
-                let is_allowed = Feature::NegativeNumber.is_in(context.environment);
-                if is_zero && is_allowed && !is_list_or_wide(*entry, next) {
-                    let at = Location::part(span, Part::Negative(0));
-                    context.report(at, DebugProblem::NegativeZero(ty));
+                let is_signed = constant_kind(pool, operand) == Some(ConstKind::Signed);
+                let is_negative_zero = is_negative_zero(context.module, operand);
+                let is_available = Feature::NegativeNumber.is_in(context.environment);
+                if is_negative_zero && is_available && !is_list_or_wide(*entry, next) {
+                    let location = Location::part(span, Part::Negative(0));
+                    context.report(location, DebugProblem::NegativeZero(ty));
                 }
-                (ty, value, value < 0 && signed || is_zero)
+                (ty, value, value < 0 && is_signed || is_negative_zero)
             }
             _ => continue,
         };
-        if is_negative && !reported {
-            reported = true;
+        if is_negative && !has_required_negative {
+            has_required_negative = true;
             let location = Location::part(span, Part::Negative(value));
             context.require(location, Feature::NegativeNumber);
         }
@@ -141,17 +172,19 @@ fn section(
     }
 }
 
-/// The operand is zero with a minus sign, whose spelling is kept.
+/// Returns `true` if the operand is zero with a minus sign. The text of such an immediate is kept.
 fn is_negative_zero(module: &Module, operand: Operand) -> bool {
     let Operand::Imm(id) = operand else {
         return false;
     };
     let pool = module.pool();
-    let text = pool.immediate(id).map(|i| module.name(i.text));
+    let text = pool
+        .immediate(id)
+        .map(|immediate| module.name(immediate.text));
     pool.integer(operand) == Some(0) && text.is_some_and(|text| text.starts_with('-'))
 }
 
-/// ptxas accepts zero with a minus sign among several values of a line, and in 64 bits.
+/// Returns `true` if an entry is one of several values of a line, or has 64 bits: ptxas then accepts zero with a minus sign.
 fn is_list_or_wide(entry: SectionEntry, next: Option<&SectionEntry>) -> bool {
     let continues = matches!(
         next,
@@ -164,26 +197,26 @@ fn is_list_or_wide(entry: SectionEntry, next: Option<&SectionEntry>) -> bool {
     !is_single || continues
 }
 
-/// The value of a datum as ptxas reads it: without a sign, only the low half of a number.
+/// Returns the value of a datum as ptxas reads it: of a number without a sign, only the low half.
 fn datum(pool: &OperandPool, operand: Operand, ty: ScalarType) -> Option<i64> {
     let value = pool.integer(operand)?;
-    let signed = constant_kind(pool, operand) == Some(ConstKind::Signed);
+    let is_signed = constant_kind(pool, operand) == Some(ConstKind::Signed);
     match ty {
         ScalarType::B64 => Some(value),
-        _ if value < 0 && signed => Some(value),
+        _ if value < 0 && is_signed => Some(value),
         _ => Some(value & 0xFFFF_FFFF),
     }
 }
 
 /// Checks a label or a section as a datum.
-fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Span) {
+fn check_address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Span) {
     if let Operand::Difference(_) = operand {
         context.require(Location::exact(span), Feature::LabelDifference);
     }
     let pool = context.module.pool();
     let base = match operand {
         Operand::Difference(labels) => pool.get(labels),
-        Operand::Address(id) => pool.address(id).map_or(operand, |a| a.base),
+        Operand::Address(id) => pool.address(id).map_or(operand, |address| address.base),
         operand => operand,
     };
     if let (Operand::Name(name) | Operand::Section(name), ..32) = (base, ty.bits()) {
@@ -193,7 +226,7 @@ fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Sp
 }
 
 /// Checks the numbers of a `.loc` or `.loc_intermediate`.
-pub(crate) fn numbers(
+pub(crate) fn check_loc(
     context: &mut Context<'_>,
     pool: &OperandPool,
     directive: Directive,
@@ -204,63 +237,83 @@ pub(crate) fn numbers(
         let location = Location::keyword(span, "inlined_at");
         context.require(location, Feature::InlinedAt);
     }
-    // A number of more than 31 bits is never small.
-    let long = args.iter().filter(|o| matches!(o, Operand::Imm(_)));
-    let mut values = long.filter_map(|o| pool.integer(*o));
-    if let Some(value) = values.find(|v| u32::try_from(*v).is_err()) {
+    // A number of more than 31 bits is stored as an immediate.
+    let mut immediates = args
+        .iter()
+        .filter(|operand| matches!(operand, Operand::Imm(_)))
+        .filter_map(|operand| pool.integer(*operand));
+    if let Some(value) = immediates.find(|value| u32::try_from(*value).is_err()) {
         let location = Location::part(span, Part::Number(value));
         context.report(location, DebugProblem::Bits(directive, value));
     }
 }
 
-/// File, line and column.
-pub(crate) type Place = (i64, i64, i64);
-
-fn place(pool: &OperandPool, args: &[Operand]) -> Option<Place> {
-    let [file, line, column] = args else {
-        return None;
-    };
-    Some((
-        pool.integer(*file)?,
-        pool.integer(*line)?,
-        pool.integer(*column)?,
-    ))
+/// A place in the source from which PTX was compiled.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SourcePlace {
+    file: i64,
+    line: i64,
+    column: i64,
 }
 
-/// Whether a body has a `.loc` with `inlined_at`.
+impl SourcePlace {
+    /// Reads three operands.
+    fn new(pool: &OperandPool, args: &[Operand]) -> Option<Self> {
+        let [file, line, column] = args else {
+            return None;
+        };
+        Some(Self {
+            file: pool.integer(*file)?,
+            line: pool.integer(*line)?,
+            column: pool.integer(*column)?,
+        })
+    }
+}
+
+/// Returns `true` if a body has a `.loc` with `inlined_at`.
 pub(crate) fn has_inlined_code(body: &Body) -> bool {
-    let mut all = body.directives().values();
-    all.any(|d| d.directive == Directive::Loc && d.args.len() > 3)
+    body.directives()
+        .values()
+        .any(|stmt| stmt.directive == Directive::Loc && stmt.args.len() > 3)
 }
 
 /// Checks that each `inlined_at` names the place of an earlier `.loc`.
-fn inlined_places(context: &mut Context<'_>) {
+fn check_inlined_places(context: &mut Context<'_>) {
     let module = context.module;
     if !module.bodies().values().any(has_inlined_code) {
         return;
     }
-    let mut seen: HashSet<Place> = HashSet::new();
+    let mut earlier: HashSet<SourcePlace> = HashSet::new();
     for (_, _, body) in module.definitions() {
-        inlined_places_in(context, body, &mut seen);
+        check_inlined_places_in(context, body, &mut earlier);
     }
 }
 
-/// Checks the directives of one body; `seen` are the places of the `.loc` before it.
-pub(crate) fn inlined_places_in(context: &mut Context<'_>, body: &Body, seen: &mut HashSet<Place>) {
+/// Checks the directives of one body. `earlier` are the places of each `.loc` before it.
+pub(crate) fn check_inlined_places_in(
+    context: &mut Context<'_>,
+    body: &Body,
+    earlier: &mut HashSet<SourcePlace>,
+) {
     for (stmt, statement) in body.statements() {
         let Statement::Directive(id) = statement else {
             continue;
         };
-        let directive = body.directives().get(id);
-        let Some(loc) = directive.filter(|d| d.directive == Directive::Loc) else {
+        let Some(directive) = body.directives().get(id) else {
             continue;
         };
-        let args = body.pool().slice(loc.args);
-        let inlined = args.get(4..).and_then(|a| place(body.pool(), a));
-        if let Some((file, line, column)) = inlined.filter(|p| !seen.contains(p)) {
+        if directive.directive != Directive::Loc {
+            continue;
+        }
+        let args = body.pool().slice(directive.args);
+        let place = |args: &[Operand]| SourcePlace::new(body.pool(), args);
+        if let Some(inlined_at) = args.get(4..).and_then(place)
+            && !earlier.contains(&inlined_at)
+        {
+            let SourcePlace { file, line, column } = inlined_at;
             let location = Location::keyword(body.source_span(stmt), "inlined_at");
             context.report(location, DebugProblem::InlinedAt(file, line, column));
         }
-        seen.extend(args.get(..3).and_then(|a| place(body.pool(), a)));
+        earlier.extend(args.get(..3).and_then(place));
     }
 }

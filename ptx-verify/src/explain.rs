@@ -1,7 +1,6 @@
-//! Explains why an instruction is not legal: how it differs from the nearest legal one.
+//! Explains illegal instructions by their differences from the nearest legal instruction.
 
 use alloc::vec::Vec;
-use core::iter;
 use ptx_ir::query::Environment;
 use ptx_isa::{
     ActualOperand, Deprecation, Form, FormMatch, InstQuery, MAX_OPERANDS, Marks, Modifier,
@@ -11,15 +10,16 @@ use ptx_isa::{
 
 use crate::inst_part::{self, modifiers};
 use crate::location::Part;
-use crate::problem::instruction::{InstProblemKind, ModifierReason, Named, Redundancy};
+use crate::problem::instruction::{InstProblemKind, ModifierReason, Redundancy};
 use crate::problem::operand::{Brackets, FoundOperand, OperandMismatch};
+use crate::problem::{ALL_LANES, NamedForm};
 
 /// An error in a part of an instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Explanation {
     pub(crate) part: Part,
     pub(crate) kind: InstProblemKind,
-    /// Other parts that are wrong for the same reason, and how.
+    /// Other parts with the same cause, and their problems.
     pub(crate) repeats: Vec<(Part, InstProblemKind)>,
 }
 
@@ -31,22 +31,32 @@ impl Explanation {
             repeats: Vec::new(),
         }
     }
+
+    /// Returns the part and those of the repeats.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let repeats = self.repeats.iter().map(|(part, _)| *part);
+        core::iter::once(self.part).chain(repeats).collect()
+    }
 }
 
-/// A wrong operand, and others that are wrong for the same reason.
-type Mismatches = (Part, OperandMismatch, Vec<(Part, InstProblemKind)>);
+/// A wrong operand, and others with the same cause.
+struct MismatchGroup {
+    part: Part,
+    mismatch: OperandMismatch,
+    repeats: Vec<(Part, InstProblemKind)>,
+}
 
-/// Whether changes that make an instruction legal are searched.
+/// The search for changes that make an instruction legal.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Search {
     None,
     Full,
 }
 
-/// The problems of an instruction; `wide` states whether the module has 64-bit addresses.
+/// Returns the problems of an instruction. `has_wide_addresses` states whether the module has 64-bit addresses.
 pub(crate) fn explain(
     environment: Environment,
-    wide: bool,
+    has_wide_addresses: bool,
     query: &InstQuery<'_>,
     search: Search,
 ) -> Vec<Explanation> {
@@ -56,21 +66,25 @@ pub(crate) fn explain(
         search,
     };
     match environment.select(query) {
-        Err(no_form) => vec![explainer.of_modifiers(&no_form)],
+        Err(no_form) => vec![explainer.explain_modifiers(&no_form)],
         Ok(form) if form.violations().is_empty() => {
-            let old = environment.deprecations(&form);
-            let old = old.map(|deprecation| deprecated(query, deprecation));
-            let small = form.small_addresses().take(usize::from(wide));
-            let small = small.map(|index| {
+            let mut warnings: Vec<Explanation> = redundant_modifiers(query, &form).collect();
+            warnings.extend(
+                environment
+                    .deprecations(&form)
+                    .map(|deprecation| deprecated(query, deprecation)),
+            );
+            if has_wide_addresses && let Some(index) = form.small_addresses().next() {
                 let part = inst_part::operand(query, &form, index).unwrap_or(Part::Mnemonic);
-                Explanation::new(part, InstProblemKind::SmallAddress)
-            });
-            redundant(query, &form).chain(old).chain(small).collect()
+                warnings.push(Explanation::new(part, InstProblemKind::SmallAddress));
+            }
+            warnings
         }
-        Ok(form) => explainer.violations(&form),
+        Ok(form) => explainer.explain_violations(&form),
     }
 }
 
+/// Explains an illegal instruction.
 pub(crate) struct Explainer<'a, 'q> {
     pub(crate) environment: Environment,
     pub(crate) query: &'a InstQuery<'q>,
@@ -83,57 +97,59 @@ impl Explainer<'_, '_> {
             Search::None => Vec::new(),
             Search::Full => {
                 let environment = self.environment;
-                (self.query).repairs(environment.version(), environment.target())
+                self.query
+                    .repairs(environment.version(), environment.target())
             }
         }
     }
 
-    /// Changes of one modifier that make all of the instruction legal.
+    /// Returns changes of one modifier that make the instruction with its operands legal.
     fn full_repairs(&self) -> Vec<Repair> {
-        let mut repairs = self.repairs();
-        let fits = repairs.first().is_some_and(Repair::fits_operands);
-        repairs.truncate(if fits { repairs.len() } else { 0 });
-        repairs
+        let repairs = self.repairs();
+        if repairs.first().is_some_and(Repair::fits_operands) {
+            repairs
+        } else {
+            Vec::new()
+        }
     }
 
-    /// Why no form takes the modifiers.
-    fn of_modifiers(&self, no_form: &NoForm) -> Explanation {
+    /// Explains that no form takes the modifiers.
+    fn explain_modifiers(&self, no_form: &NoForm) -> Explanation {
         let repairs = self.repairs();
         match repairs.first() {
             Some(first) => match self.conflict(&repairs) {
-                Some(found) => found,
+                Some(conflict) => conflict,
                 None => self.repairable(first.edit(), repairs, None),
             },
             None => mismatch(self.query, no_form),
         }
     }
 
-    /// Two modifiers of which one has to go.
+    /// Explains two modifiers that exclude each other: the two repairs remove one of them.
     fn conflict(&self, repairs: &[Repair]) -> Option<Explanation> {
-        let mut removed = repairs.iter().filter_map(|r| match r.edit() {
-            ModifierEdit::Remove(index) => Some(index),
-            _ => None,
-        });
-        let modifiers = self.query.modifiers();
-        let (first, second) = (removed.next()?, removed.next()?);
-        let [a, b] = [first, second].map(|i| modifiers.get(i).copied());
-        let (a, b) = (a?, b?);
-        let of_repairs = repairs.len() == 2 && removed.next().is_none() && a != b;
-        let later = first.max(second);
-        let pair = if first > second { (a, b) } else { (b, a) };
-        of_repairs.then(|| {
-            Explanation::new(
-                inst_part::modifiers(later, later),
-                InstProblemKind::Conflict(pair.0, pair.1),
-            )
+        let [first, second] = repairs else {
+            return None;
+        };
+        let (ModifierEdit::Remove(first), ModifierEdit::Remove(second)) =
+            (first.edit(), second.edit())
+        else {
+            return None;
+        };
+        let (earlier, later) = (first.min(second), first.max(second));
+        let modifier = *self.query.modifiers().get(later)?;
+        let other = *self.query.modifiers().get(earlier)?;
+        (modifier != other).then(|| {
+            let kind = InstProblemKind::Conflict(modifier, other);
+            Explanation::new(inst_part::modifiers(later, later), kind)
         })
     }
 
+    /// Explains that each of the repairs makes the modifiers legal. `first` is the edit of the first one.
     fn repairable(
         &self,
         first: ModifierEdit,
         mut repairs: Vec<Repair>,
-        rule: Option<(Named, &'static Rule)>,
+        rule: Option<(NamedForm, &'static Rule)>,
     ) -> Explanation {
         let part = match first {
             ModifierEdit::Replace(index, _) | ModifierEdit::Remove(index) => {
@@ -141,8 +157,8 @@ impl Explainer<'_, '_> {
             }
             _ => Part::Mnemonic,
         };
-        // Modifiers in another place are another mistake.
-        repairs.retain(|r| match (r.edit(), first) {
+        // Changes of another modifier belong to another mistake.
+        repairs.retain(|repair| match (repair.edit(), first) {
             (ModifierEdit::Replace(a, _), ModifierEdit::Replace(b, _))
             | (ModifierEdit::Remove(a), ModifierEdit::Remove(b)) => a == b,
             _ => true,
@@ -150,53 +166,71 @@ impl Explainer<'_, '_> {
         Explanation::new(part, InstProblemKind::Repairable { repairs, rule })
     }
 
-    /// The violations of an instruction whose modifiers match a form: all of operands, or else the first of the others.
-    fn violations(&self, selected: &FormMatch<'_>) -> Vec<Explanation> {
-        let all = selected.violations().as_slice();
-        let own =
-            |v: &Violation| !matches!(v, Violation::RequiresTarget(_) | Violation::Register(_));
-        let first = all.iter().find(|v| own(v)).or(all.first()).copied();
-        let Some(first) = first else {
+    /// Explains the violations of an instruction whose modifiers match a form: all of operands, or else the first other one.
+    fn explain_violations(&self, selected: &FormMatch<'_>) -> Vec<Explanation> {
+        let violations = selected.violations().as_slice();
+        let is_about_target = |violation: &Violation| {
+            matches!(
+                violation,
+                Violation::RequiresTarget(_) | Violation::Register(_)
+            )
+        };
+        let first = violations
+            .iter()
+            .find(|violation| !is_about_target(violation))
+            .or(violations.first());
+        let Some(&first) = first else {
             return Vec::new();
         };
-        if !own(&first) {
-            return vec![whole(self.environment, self.query, selected, first)];
+        if is_about_target(&first) {
+            return vec![explain_violation(
+                self.environment,
+                self.query,
+                selected,
+                first,
+            )];
         }
-        if let Some(found) = self.missing_braces().or_else(|| self.apart()) {
-            return vec![found];
+        if let Some(explanation) = self.missing_braces().or_else(|| self.split_operand()) {
+            return vec![explanation];
         }
-        // Where no row of a table matches, operands have no types and lengths.
-        let table = all.iter().find(|v| matches!(v, Violation::Table(_)));
-        let of_operand = |v: &Violation| matches!(v, Violation::Operand(..));
-        if table.is_none() && all.iter().any(of_operand) {
-            return match self.one_mistake(selected) {
-                Some(found) => vec![found],
-                None => self.operands(selected),
+        // If no row of a table matches, operands have no types and lengths.
+        let table = violations
+            .iter()
+            .find(|violation| matches!(violation, Violation::Table(_)));
+        let has_wrong_operand = violations
+            .iter()
+            .any(|violation| matches!(violation, Violation::Operand(..)));
+        if table.is_none() && has_wrong_operand {
+            return match self.single_mistake(selected) {
+                Some(explanation) => vec![explanation],
+                None => self.explain_operands(selected),
             };
         }
-        vec![self.whole(selected, *table.unwrap_or(&first))]
+        vec![self.explain_violation(selected, *table.unwrap_or(&first))]
     }
 
-    /// A violation that is not one of a single operand.
-    fn whole(&self, selected: &FormMatch<'_>, violation: Violation) -> Explanation {
+    /// Explains a violation that is not about a single operand.
+    fn explain_violation(&self, selected: &FormMatch<'_>, violation: Violation) -> Explanation {
         if let (Violation::Count(..), Search::Full) = (violation, self.search)
-            && let Some(found) = self.wrong_count(selected.form())
+            && let Some(explanation) = self.explain_count(selected.form())
         {
-            return found;
+            return explanation;
         }
-        let found = whole(self.environment, self.query, selected, violation);
+        let explanation = explain_violation(self.environment, self.query, selected, violation);
         let repairs = self.full_repairs();
         // The modifier that violates a rule is more likely wrong than the others.
-        let culprit = |r: &&Repair| match (r.edit(), found.part) {
-            (ModifierEdit::Replace(index, _), part) => part == modifiers(index, index),
-            _ => false,
-        };
-        let first = repairs.iter().find(culprit).or(repairs.first());
+        let first = repairs
+            .iter()
+            .find(|repair| match repair.edit() {
+                ModifierEdit::Replace(index, _) => explanation.part == modifiers(index, index),
+                _ => false,
+            })
+            .or(repairs.first());
         let Some(first) = first.map(Repair::edit) else {
-            return found;
+            return explanation;
         };
         let inserts = matches!(first, ModifierEdit::Insert(..));
-        match (&found.kind, found.part) {
+        match (&explanation.kind, explanation.part) {
             (InstProblemKind::Count(..) | InstProblemKind::Removed(..), _) if inserts => {
                 self.repairable(first, repairs, None)
             }
@@ -204,18 +238,70 @@ impl Explainer<'_, '_> {
             (&InstProblemKind::Rule(form, rule), Part::Mnemonic | Part::Modifiers(..)) => {
                 self.repairable(first, repairs, Some((form, rule)))
             }
-            _ => found,
+            _ => explanation,
         }
     }
 
-    /// The operands that violate something: those with the same cause together.
-    fn operands(&self, selected: &FormMatch<'_>) -> Vec<Explanation> {
-        let mut violations = selected.violations().as_slice().iter();
-        // A constant out of range or a sign says nothing about the modifiers.
-        let first = violations.find_map(|v| match v {
+    /// Explains the wrong operands. Those with the same cause are one explanation.
+    fn explain_operands(&self, selected: &FormMatch<'_>) -> Vec<Explanation> {
+        let repairs = self.operand_repairs(selected);
+        // A change of a modifier makes all operands legal.
+        let has_one_cause = !repairs.is_empty();
+        let mut groups: Vec<MismatchGroup> = Vec::new();
+        for violation in selected.violations().as_slice() {
+            let Violation::Operand(index, problem) = *violation else {
+                continue;
+            };
+            let Some(mismatch) = operand_mismatch(self.query, selected, index, problem) else {
+                continue;
+            };
+            let part = mismatch.part;
+            // Several violations of one operand are one mistake.
+            if groups.last().is_some_and(|last| last.part == part) {
+                continue;
+            }
+            let group = groups
+                .iter_mut()
+                .find(|group| has_one_cause || group.mismatch.has_cause_of(&mismatch));
+            match group {
+                Some(group) => {
+                    let kind = InstProblemKind::Operand(mismatch);
+                    group.repeats.push((part, kind));
+                }
+                None => groups.push(MismatchGroup {
+                    part,
+                    mismatch,
+                    repeats: Vec::new(),
+                }),
+            }
+        }
+        let all_of_type = self.all_of_type(selected);
+        let brackets = self.missing_brackets(&groups);
+        groups
+            .into_iter()
+            .map(|group| {
+                let mut mismatch = group.mismatch;
+                mismatch.repairs.clone_from(&repairs);
+                mismatch.others = group.repeats.len();
+                mismatch.all_of_type = all_of_type;
+                mismatch.brackets = brackets;
+                Explanation {
+                    part: group.part,
+                    kind: InstProblemKind::Operand(mismatch),
+                    repeats: group.repeats,
+                }
+            })
+            .collect()
+    }
+
+    /// Returns changes of a modifier with which the operands are legal, the most likely first.
+    fn operand_repairs(&self, selected: &FormMatch<'_>) -> Vec<Repair> {
+        let violations = selected.violations().as_slice();
+        let first = violations.iter().find_map(|violation| match violation {
             Violation::Operand(_, problem) => Some(*problem),
             _ => None,
         });
+        // A constant out of range or a sign is no evidence of wrong modifiers.
         let mut repairs = match first {
             Some(
                 OperandViolation::Type
@@ -229,232 +315,197 @@ impl Explainer<'_, '_> {
             _ => Vec::new(),
         };
         repairs.retain(Repair::fits_operands);
-        // The length of a vector follows from a shape or a number, not from the type; a constant is not an additional operand.
-        let constant = |index: usize| {
-            let written = selected.operands().get(index);
-            written.is_some_and(|w| w.shape.constant_kind().is_some())
-        };
-        repairs.retain(|r| match first {
-            Some(OperandViolation::Length(_)) => type_change(self.query, r).is_none(),
-            _ => true,
-        });
-        let all = selected.violations().as_slice().iter();
-        let unexpected = |v: &Violation| match v {
-            Violation::Operand(index, OperandViolation::Unexpected) => constant(*index),
+        // The length of a vector follows from a shape or a number, not from the type.
+        if let Some(OperandViolation::Length(_)) = first {
+            repairs.retain(|repair| type_change(self.query, repair).is_none());
+        }
+        // A constant is not an additional operand.
+        let has_unexpected_constant = violations.iter().any(|violation| match violation {
+            Violation::Operand(index, OperandViolation::Unexpected) => selected
+                .operands()
+                .get(*index)
+                .is_some_and(|operand| operand.shape.constant_kind().is_some()),
             _ => false,
-        };
-        if all.clone().any(unexpected) {
+        });
+        if has_unexpected_constant {
             repairs.clear();
         }
         // A type with the same sign is more likely meant.
-        repairs.sort_by_key(|r| {
-            let changed = type_change(self.query, r);
-            changed.is_some_and(|(a, b)| a.is_integer() && b.is_integer() && a.kind() != b.kind())
+        repairs.sort_by_key(|repair| match type_change(self.query, repair) {
+            Some((old, new)) => old.is_integer() && new.is_integer() && old.kind() != new.kind(),
+            None => false,
         });
-        let one_cause = !repairs.is_empty();
-        let all = selected.violations().as_slice().iter();
-        let mismatches = all.filter_map(|v| match *v {
-            Violation::Operand(index, problem) => operand(self.query, selected, index, problem),
-            _ => None,
-        });
-        let mut found: Vec<Mismatches> = Vec::new();
-        for (part, mismatch) in mismatches {
-            let same = |other: &&mut Mismatches| one_cause || other.1.has_cause_of(&mismatch);
-            // Several violations of one operand are one mistake.
-            if found.last().is_some_and(|last| last.0 == part) {
-                continue;
-            }
-            match found.iter_mut().find(same) {
-                Some(first) => {
-                    let kind = InstProblemKind::Operand(mismatch);
-                    first.2.push((part, kind));
-                }
-                None => found.push((part, mismatch, Vec::new())),
-            }
-        }
-        let (all_of_type, bracketed) = (self.all_of_type(selected), self.lacks_brackets(&found));
-        let with_repairs = |(part, mut mismatch, repeats): Mismatches| {
-            mismatch.repairs.clone_from(&repairs);
-            mismatch.others = repeats.len();
-            mismatch.all_of_type = all_of_type;
-            mismatch.brackets = bracketed;
-            Explanation {
-                part,
-                kind: InstProblemKind::Operand(mismatch),
-                repeats,
-            }
-        };
-        found.into_iter().map(with_repairs).collect()
+        repairs
     }
 
-    /// Whether no register has the type that a modifier says.
+    /// Returns `true` if no register has the type of a modifier.
     fn all_of_type(&self, selected: &FormMatch<'_>) -> bool {
         let violations = selected.violations().as_slice();
-        let is_wrong = |index: usize| {
-            let wrong = Violation::Operand(index, OperandViolation::Type);
-            violations.contains(&wrong)
-        };
-        let operands = selected.form().operands().iter().enumerate();
-        let mut typed = operands.filter(|(index, o)| {
-            let written = selected.operands().get(*index).map(|w| w.shape);
-            let register = matches!(
-                written,
-                Some(OperandShape::Register(_) | OperandShape::Vector(_))
-            );
-            register && o.ty().slot().is_some()
-        });
-        typed.all(|(index, _)| is_wrong(index))
+        selected
+            .form()
+            .operands()
+            .iter()
+            .enumerate()
+            .filter(|(index, operand)| {
+                let written = selected.operands().get(*index).map(|written| written.shape);
+                let is_register = matches!(
+                    written,
+                    Some(OperandShape::Register(_) | OperandShape::Vector(_))
+                );
+                is_register && operand.ty().slot().is_some()
+            })
+            .all(|(index, _)| {
+                violations.contains(&Violation::Operand(index, OperandViolation::Type))
+            })
     }
 
-    /// Whether brackets around the first of these operands make the instruction legal.
-    fn lacks_brackets(&self, found: &[Mismatches]) -> Option<Brackets> {
+    /// Returns the certainty that brackets around the first wrong operand are missing; `None` if they do not make the instruction legal.
+    fn missing_brackets(&self, groups: &[MismatchGroup]) -> Option<Brackets> {
         let operands = self.query.operands();
-        let Some((Part::Operand(nth), mismatch, _)) = found.first() else {
+        let MismatchGroup { part, mismatch, .. } = groups.first()?;
+        let Part::Operand(index) = *part else {
             return None;
         };
-        if mismatch.operand.role() != Role::Addr {
+        let index = index as usize;
+        if mismatch.operand.role() != Role::Addr || index >= operands.len() {
             return None;
         }
-        let nth = *nth as usize;
-        let legal = |other: usize| {
+        // The operand at `other` becomes the address.
+        let is_legal = |other: usize| {
             let mut bracketed = operands.to_vec();
-            bracketed.swap(nth, other);
-            let inside = bracketed.get(nth..=nth).unwrap_or_default().to_vec();
-            if let Some(entry) = bracketed.get_mut(nth) {
-                *entry = ActualOperand::new(OperandShape::Bracket(&inside));
+            bracketed.swap(index, other);
+            let address = bracketed.get(index..=index).unwrap_or_default().to_vec();
+            if let Some(entry) = bracketed.get_mut(index) {
+                *entry = ActualOperand::new(OperandShape::Bracket(&address));
             }
-            let query = self.query.with_operands(&bracketed);
-            let form = self.environment.select(&query).ok();
-            form.is_some_and(|f| f.violations().is_empty())
+            self.is_legal(&bracketed)
         };
-        operands.get(nth)?;
-        legal(nth).then_some(())?;
-        // A result is the first operand in any case.
-        let result = mismatch.form.form.operands().first();
-        let first = usize::from(result.is_some_and(|o| o.role() == Role::Def));
-        let mut others = (first..operands.len()).filter(|other| *other != nth);
-        Some(match others.any(legal) {
-            true => Brackets::Perhaps,
-            false => Brackets::Certain,
+        if !is_legal(index) {
+            return None;
+        }
+        // A result is always the first operand.
+        let first = mismatch.form.form.operands().first();
+        let result_count = usize::from(first.is_some_and(|first| first.role() == Role::Def));
+        let has_other_address =
+            (result_count..operands.len()).any(|other| other != index && is_legal(other));
+        Some(if has_other_address {
+            Brackets::Perhaps
+        } else {
+            Brackets::Certain
         })
     }
 
-    /// Whether the instruction is legal with other operands.
-    fn takes(&self, operands: &[ActualOperand<'_>]) -> bool {
-        let query = self.query.with_operands(operands);
-        let form = self.environment.select(&query).ok();
-        form.is_some_and(|f| f.violations().is_empty())
-    }
-
-    /// A condition among the operands, or a result that is not wanted.
-    fn wrong_count(&self, form: &Form) -> Option<Explanation> {
+    /// Explains a wrong number of operands: a condition among them, or an instruction without its result.
+    fn explain_count(&self, form: &Form) -> Option<Explanation> {
         let operands = self.query.operands();
-        let is_predicate =
-            |o: &ActualOperand<'_>| matches!(o.shape, OperandShape::Register(ScalarType::Pred));
-        if let Some(index) = operands.iter().position(is_predicate) {
-            let mut others = operands.to_vec();
-            others.remove(index);
-            let is_branch = others
+        let predicate = operands
+            .iter()
+            .position(|o| matches!(o.shape, OperandShape::Register(ScalarType::Pred)));
+        if let Some(index) = predicate {
+            let mut without_predicate = operands.to_vec();
+            without_predicate.remove(index);
+            let is_branch = without_predicate
                 .iter()
-                .any(|o| matches!(o.shape, OperandShape::Label));
-            if is_branch && self.takes(&others) {
+                .any(|operand| matches!(operand.shape, OperandShape::Label));
+            if is_branch && self.is_legal(&without_predicate) {
                 let kind = InstProblemKind::Condition(index as u32);
                 return Some(Explanation::new(Part::Operand(index as u32), kind));
             }
         }
-        // Only a result can be unwanted.
+        // Only a result can be omitted.
         if form.operands().first()?.role() != Role::Def {
             return None;
         }
-        let opcodes = Opcode::ALL.iter().copied();
-        let mut others = opcodes.filter(|opcode| {
-            let query = self.query.with_opcode(*opcode);
-            let form = self.environment.select(&query).ok();
-            form.is_some_and(|f| f.violations().is_empty())
+        let mut legal_opcodes = Opcode::ALL.iter().copied().filter(|opcode| {
+            let form = self.environment.select(&self.query.with_opcode(*opcode));
+            form.is_ok_and(|form| form.violations().is_empty())
         });
-        if let (Some(opcode), None) = (others.next(), others.next()) {
+        if let (Some(opcode), None) = (legal_opcodes.next(), legal_opcodes.next()) {
             let kind = InstProblemKind::WithoutResult(Some(opcode));
             return Some(Explanation::new(Part::Mnemonic, kind));
         }
-        let discarded = ActualOperand::new(OperandShape::Discard);
-        let with_result: Vec<_> = iter::once(discarded)
-            .chain(operands.iter().copied())
-            .collect();
+        let mut with_result = operands.to_vec();
+        with_result.insert(0, ActualOperand::new(OperandShape::Discard));
         let kind = InstProblemKind::WithoutResult(None);
-        let found = Explanation::new(Part::Mnemonic, kind);
-        self.takes(&with_result).then_some(found)
+        let explanation = Explanation::new(Part::Mnemonic, kind);
+        self.is_legal(&with_result).then_some(explanation)
     }
 
-    /// The elements of a vector in an address that are written as separate parts.
+    /// Explains the elements of a vector in an address that are written as separate elements of the address.
     fn missing_inner_braces(&self) -> Option<Explanation> {
         let operands = self.query.operands();
-        for (nth, operand) in operands.iter().enumerate() {
-            let OperandShape::Bracket(parts) = operand.shape else {
+        for (index, operand) in operands.iter().enumerate() {
+            let OperandShape::Bracket(elements) = operand.shape else {
                 continue;
             };
-            for start in 1..parts.len() {
-                let vector = ActualOperand::new(OperandShape::Vector(&parts[start..]));
-                let mut grouped = parts[..start].to_vec();
-                grouped.push(vector);
-                let mut all = operands.to_vec();
-                if let Some(entry) = all.get_mut(nth) {
-                    *entry = ActualOperand::new(OperandShape::Bracket(&grouped));
+            for start in 1..elements.len() {
+                let (first_elements, vector) = elements.split_at(start);
+                let mut address = first_elements.to_vec();
+                address.push(ActualOperand::new(OperandShape::Vector(vector)));
+                let mut grouped = operands.to_vec();
+                if let Some(entry) = grouped.get_mut(index) {
+                    *entry = ActualOperand::new(OperandShape::Bracket(&address));
                 }
                 // Another target may be needed, too, which is reported afterwards.
-                let query = self.query.with_operands(&all);
-                let form = self.environment.select(&query).ok();
-                let of_target = |v: &Violation| matches!(v, Violation::RequiresTarget(_));
-                if form.is_some_and(|f| f.violations().as_slice().iter().all(of_target)) {
-                    let places = (nth as u32, start as u32, parts.len() as u32 - 1);
-                    let kind = InstProblemKind::MissingInnerBraces(places.0, places.1, places.2);
-                    return Some(Explanation::new(
-                        Part::Elements(places.0, places.1, places.2),
-                        kind,
-                    ));
+                let form = self.environment.select(&self.query.with_operands(&grouped));
+                let is_legal_on_a_target = form.is_ok_and(|form| {
+                    let mut violations = form.violations().as_slice().iter();
+                    violations.all(|violation| matches!(violation, Violation::RequiresTarget(_)))
+                });
+                if is_legal_on_a_target {
+                    let last = elements.len() as u32 - 1;
+                    let (index, start) = (index as u32, start as u32);
+                    let kind = InstProblemKind::MissingInnerBraces(index, start, last);
+                    return Some(Explanation::new(Part::Elements(index, start, last), kind));
                 }
             }
         }
         None
     }
 
-    /// The elements of a vector that are written as separate operands.
+    /// Explains the elements of a vector that are written as separate operands.
     fn missing_braces(&self) -> Option<Explanation> {
         let operands = self.query.operands();
-        let is_element = |o: &ActualOperand<'_>| match o.shape {
-            OperandShape::Register(_) | OperandShape::Discard => true,
-            shape => shape.constant_kind().is_some(),
-        };
         if self.search == Search::None {
             return None;
         }
-        let mut found: Option<(u32, u32)> = None;
+        // The first and the last operand of the only possible vector.
+        let mut vector: Option<(u32, u32)> = None;
         for length in [2, 4, 8] {
             if operands.len() > MAX_OPERANDS + length - 1 {
                 continue;
             }
             for (start, elements) in operands.windows(length).enumerate() {
-                if !elements.iter().all(is_element) {
+                if !elements.iter().all(may_be_element) {
                     continue;
                 }
                 let mut grouped = operands.to_vec();
-                let vector = ActualOperand::new(OperandShape::Vector(elements));
-                grouped.splice(start..start + length, [vector]);
-                let query = self.query.with_operands(&grouped);
-                let form = self.environment.select(&query).ok();
-                if form.is_some_and(|f| f.violations().is_empty()) {
-                    if let Some((first, last)) = found {
+                let operand = ActualOperand::new(OperandShape::Vector(elements));
+                grouped.splice(start..start + length, [operand]);
+                if self.is_legal(&grouped) {
+                    if let Some((first, last)) = vector {
                         return Some(braces(first, last, false));
                     }
-                    found = Some((start as u32, (start + length - 1) as u32));
+                    vector = Some((start as u32, (start + length - 1) as u32));
                 }
             }
         }
-        let found = found.map(|(first, last)| braces(first, last, true));
-        found.or_else(|| self.missing_inner_braces())
+        match vector {
+            Some((first, last)) => Some(braces(first, last, true)),
+            None => self.missing_inner_braces(),
+        }
     }
 }
 
-/// The type that a change replaces, and the new one.
+/// Returns `true` if an operand may be an element of a vector.
+fn may_be_element(operand: &ActualOperand<'_>) -> bool {
+    match operand.shape {
+        OperandShape::Register(_) | OperandShape::Discard => true,
+        shape => shape.constant_kind().is_some(),
+    }
+}
+
+/// Returns the type that a change replaces, and the new one.
 fn type_change(query: &InstQuery<'_>, repair: &Repair) -> Option<(ScalarType, ScalarType)> {
     match repair.edit() {
         ModifierEdit::Replace(index, new) => {
@@ -465,31 +516,31 @@ fn type_change(query: &InstQuery<'_>, repair: &Repair) -> Option<(ScalarType, Sc
     }
 }
 
-/// Operands that are elements of a vector, and whether no others can be.
-fn braces(first: u32, last: u32, only: bool) -> Explanation {
-    let kind = InstProblemKind::MissingBraces(first, last, only);
+/// Explains missing braces around operands. `is_only` states that no other operands can be the elements.
+fn braces(first: u32, last: u32, is_only: bool) -> Explanation {
+    let kind = InstProblemKind::MissingBraces(first, last, is_only);
     Explanation::new(Part::Operands(first, last), kind)
 }
 
-/// Why no form takes the modifiers, where no change of one of them helps.
+/// Explains that no form takes the modifiers, and no change of one of them makes them legal.
 fn mismatch(query: &InstQuery<'_>, no_form: &NoForm) -> Explanation {
     let Some(form) = no_form.form() else {
         let kind = InstProblemKind::UnknownInstruction(query.opcode());
         return Explanation::new(Part::Mnemonic, kind);
     };
-    let form = Named {
+    let form = NamedForm {
         instruction: ptx_isa::find_instruction(query.opcode(), query.modifiers()),
         form,
     };
     let violations = no_form.violations().as_slice();
-    // A modifier that does not belong is closer to the mistake than one that is missing.
-    let wrong = violations.iter().find_map(|v| match *v {
+    // A wrong modifier is more likely the mistake than a missing one.
+    let wrong = violations.iter().find_map(|violation| match *violation {
         Violation::Modifier(index) => Some((index, query.modifiers().get(index).copied()?)),
         _ => None,
     });
     if let Some((index, modifier)) = wrong {
-        let before = query.modifiers().get(..index).unwrap_or_default();
-        let reason = if before.contains(&modifier) {
+        let earlier = query.modifiers().get(..index).unwrap_or_default();
+        let reason = if earlier.contains(&modifier) {
             ModifierReason::Duplicate
         } else if form.form.accepts(modifier) {
             ModifierReason::Conflict
@@ -512,44 +563,53 @@ fn mismatch(query: &InstQuery<'_>, no_form: &NoForm) -> Explanation {
     }
 }
 
-/// Modifiers without effect.
-fn redundant<'q>(
+/// Returns warnings about modifiers without effect.
+fn redundant_modifiers<'q>(
     query: &'q InstQuery<'_>,
     form: &'q FormMatch<'_>,
 ) -> impl Iterator<Item = Explanation> + 'q {
     form.redundant().filter_map(|index| {
         let modifier = *query.modifiers().get(index)?;
-        let before = query.modifiers().get(..index)?;
-        let why = match before.contains(&modifier) {
-            true => Redundancy::Duplicate,
-            false => Redundancy::NoEffect,
+        let earlier = query.modifiers().get(..index)?;
+        let redundancy = if earlier.contains(&modifier) {
+            Redundancy::Duplicate
+        } else {
+            Redundancy::NoEffect
         };
-        let kind = InstProblemKind::Redundant(why, modifier);
+        let kind = InstProblemKind::Redundant(redundancy, modifier);
         Some(Explanation::new(modifiers(index, index), kind))
     })
 }
 
+/// Returns a warning about a deprecated instruction or modifier.
 fn deprecated(query: &InstQuery<'_>, deprecation: Deprecation) -> Explanation {
-    let is_old = |m: &Modifier| deprecation.words().is_some_and(|w| w.contains(*m));
-    let index = query.modifiers().iter().position(is_old);
-    let modifier = index.and_then(|i| query.modifiers().get(i)).copied();
-    let part = index.map_or(Part::Mnemonic, |i| modifiers(i, i));
+    let index = query.modifiers().iter().position(|modifier| {
+        deprecation
+            .words()
+            .is_some_and(|words| words.contains(*modifier))
+    });
+    let modifier = index
+        .and_then(|index| query.modifiers().get(index))
+        .copied();
+    let part = index.map_or(Part::Mnemonic, |index| modifiers(index, index));
     Explanation::new(part, InstProblemKind::Deprecated(modifier, deprecation))
 }
 
-pub(crate) fn named(form: &FormMatch<'_>) -> Named {
-    Named {
+/// Returns a form with its instruction.
+pub(crate) fn named_form(form: &FormMatch<'_>) -> NamedForm {
+    NamedForm {
         instruction: Some(form.instruction()),
         form: form.form(),
     }
 }
 
-fn operand(
+/// Returns a wrong operand of a form.
+fn operand_mismatch(
     query: &InstQuery<'_>,
     form: &FormMatch<'_>,
     index: usize,
     problem: OperandViolation,
-) -> Option<(Part, OperandMismatch)> {
+) -> Option<OperandMismatch> {
     let written = form.operands().get(index);
     let operand = form.form().operands().get(index)?;
     let space = match operand.spaces() {
@@ -557,8 +617,8 @@ fn operand(
         _ => None,
     };
     let part = inst_part::operand(query, form, index).unwrap_or(Part::Mnemonic);
-    let mismatch = OperandMismatch {
-        form: named(form),
+    Some(OperandMismatch {
+        form: named_form(form),
         operand,
         space,
         others: 0,
@@ -567,40 +627,40 @@ fn operand(
         part,
         problem,
         expected: form.expected(index),
-        found: written.map_or(FoundOperand::Other, |w| FoundOperand::of(w.shape)),
+        found: written.map_or(FoundOperand::Other, |written| {
+            FoundOperand::new(written.shape)
+        }),
         repairs: Vec::new(),
-    };
-    Some((part, mismatch))
+    })
 }
 
-/// The replacement of a form, as the warning before its removal names it.
+/// Returns the replacement of a form that was named in the warning before its removal.
 fn replacement(form: &'static Form) -> Option<&'static str> {
     form.rules().iter().find_map(|rule| match rule.kind() {
-        RuleKind::Deprecated(_, _, instead) => Some(instead),
+        RuleKind::Deprecated(_, _, replacement) => Some(replacement),
         _ => None,
     })
 }
 
-/// The mask of all threads of a warp.
-pub(crate) const ALL_LANES: i64 = 0xffff_ffff;
-
-/// The modifier with which an instruction is legal if a mask of the threads that take part follows its operands.
-fn with_mask(environment: Environment, query: &InstQuery<'_>) -> Option<ModifierEdit> {
-    let forms = query.opcode().instructions().iter();
-    let forms = forms.flat_map(|i| i.forms().iter());
-    let masked = forms.filter(|form| {
-        let last = form.operands().last();
-        last.is_some_and(|o| o.marks().contains(Marks::PARTICIPANTS))
-    });
-    let fixed = masked.flat_map(|form| form.slots().filter(|s| !s.is_optional()));
-    let mut added: Vec<Modifier> = fixed
-        .filter_map(|s| s.words().as_slice().first())
+/// Returns the modifier with which an instruction is legal if a mask of the participating threads follows its operands.
+fn modifier_with_mask(environment: Environment, query: &InstQuery<'_>) -> Option<ModifierEdit> {
+    let mut candidates: Vec<Modifier> = query
+        .opcode()
+        .instructions()
+        .iter()
+        .flat_map(|instruction| instruction.forms().iter())
+        .filter(|form| {
+            let last = form.operands().last();
+            last.is_some_and(|operand| operand.marks().contains(Marks::PARTICIPANTS))
+        })
+        .flat_map(|form| form.slots().filter(|slot| !slot.is_optional()))
+        .filter_map(|slot| slot.words().as_slice().first())
         .copied()
         .collect();
-    added.dedup();
+    candidates.dedup();
     let mut operands = query.operands().to_vec();
     operands.push(ActualOperand::new(OperandShape::Integer(ALL_LANES)));
-    added.into_iter().find_map(|modifier| {
+    candidates.into_iter().find_map(|modifier| {
         let edit = ModifierEdit::Insert(0, modifier);
         let modifiers = edit.apply(query.modifiers());
         let query = query.with_modifiers(&modifiers);
@@ -609,30 +669,30 @@ fn with_mask(environment: Environment, query: &InstQuery<'_>) -> Option<Modifier
     })
 }
 
-fn whole(
+/// Explains a violation that is not about a single operand, without a search for repairs.
+fn explain_violation(
     environment: Environment,
     query: &InstQuery<'_>,
     selected: &FormMatch<'_>,
     violation: Violation,
 ) -> Explanation {
-    let form = named(selected);
+    let form = named_form(selected);
     let (part, kind) = match violation {
         Violation::Count(least, most) => {
-            let found = query.operands().len();
-            let part = match found > most {
-                true => Part::Operand(most as u32),
-                false => Part::Mnemonic,
+            let count = query.operands().len();
+            let has_too_many = count > most;
+            let part = if has_too_many {
+                Part::Operand(most as u32)
+            } else {
+                Part::Mnemonic
             };
-            let kept = query.operands().get(..most).filter(|_| found > most);
-            let extra = kept.is_some_and(|operands| {
-                let query = query.with_operands(operands);
-                let form = environment.select(&query).ok();
-                form.is_some_and(|f| f.violations().is_empty())
-            });
-            (
-                part,
-                InstProblemKind::Count(form, found, least, most, extra),
-            )
+            let is_legal_without_extra = has_too_many
+                && query.operands().get(..most).is_some_and(|operands| {
+                    let form = environment.select(&query.with_operands(operands));
+                    form.is_ok_and(|form| form.violations().is_empty())
+                });
+            let kind = InstProblemKind::Count(form, count, least, most, is_legal_without_extra);
+            (part, kind)
         }
         Violation::Table(table) => (
             inst_part::columns(query, selected, table).unwrap_or(Part::Mnemonic),
@@ -640,7 +700,7 @@ fn whole(
         ),
         Violation::RequiresTarget(floors) => (Part::Mnemonic, InstProblemKind::Unavailable(floors)),
         Violation::RemovedIn(floors) => {
-            let kind = match with_mask(environment, query) {
+            let kind = match modifier_with_mask(environment, query) {
                 Some(edit) => InstProblemKind::RemovedWithoutMask(floors, edit),
                 None => InstProblemKind::Removed(floors, replacement(form.form)),
             };

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::location::Location;
 use crate::problem::{Problem, Side};
 
-/// Another place that a finding points at, and what is there.
+/// Another location that a finding refers to, with a text about it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Label {
     pub(crate) location: Location,
@@ -47,7 +47,7 @@ pub(crate) struct Repair {
     /// The assumption of the repair, which is appended to the help of the problem.
     pub(crate) note: String,
     pub(crate) edits: Vec<(Location, Side, String)>,
-    /// Whether it replaces the advice and the change of the problem.
+    /// The repair replaces the help and the fix of the problem; otherwise it is added to the help.
     pub(crate) replaces: bool,
     /// The certainty of the repair.
     pub(crate) applicability: Applicability,
@@ -67,10 +67,8 @@ impl Repair {
             applicability: Applicability::default(),
         }
     }
-}
 
-impl Repair {
-    /// The change, which writes something instead of a value that only the author knows.
+    /// Marks the repair as writing an example instead of a value that only the author knows.
     pub(crate) fn with_placeholders(mut self) -> Self {
         self.applicability = Applicability::HasPlaceholders;
         self
@@ -78,7 +76,7 @@ impl Repair {
 }
 
 impl Finding {
-    /// The places with the same cause: that of the finding and its repeats.
+    /// Returns the places with the same cause: that of the finding and its repeats.
     pub(crate) fn into_repeats(self) -> impl Iterator<Item = Repeat> {
         let first = Repeat {
             location: self.location,

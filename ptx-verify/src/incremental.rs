@@ -10,7 +10,8 @@ use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
 use crate::instruction::Instructions;
-use crate::{Options, alias, body, debug, module_rules, too_old, uses, wrong_declaration};
+use crate::rules::{check_module, check_statement};
+use crate::{Options, alias, debug, too_old, uses, wrong_declaration};
 
 /// The changes of an edit.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -53,13 +54,12 @@ impl<'a> From<&'a Changed> for Changes<'a> {
 struct CheckedBody {
     function: FuncId,
     diagnostics: Vec<Diagnostic>,
-    /// The names of the module that it uses, in order.
+    /// The names of the module that the body uses, in ascending order.
     symbols: Vec<SymbolId>,
-    /// Whether rules of the module look at it.
     concerns_module: bool,
 }
 
-/// Whether rules of the module look at a body: a `.loc` with `inlined_at` and an `.alias` refer to those of other functions.
+/// Returns `true` if the rules about several functions examine a body: a `.loc` with `inlined_at` and an `.alias` refer to other functions.
 fn concerns_module(body: &Body) -> bool {
     debug::has_inlined_code(body) || alias::has_alias(body)
 }
@@ -69,7 +69,7 @@ impl CheckedBody {
         Self {
             function,
             diagnostics,
-            symbols: uses::of_body(body),
+            symbols: uses::used_symbols(body),
             concerns_module: concerns_module(body),
         }
     }
@@ -101,15 +101,15 @@ impl CheckedBody {
 pub struct Checked {
     options: Options,
     environment: Environment,
-    /// The diagnostics of the rules about more than one function.
-    of_module: Vec<Diagnostic>,
+    /// The diagnostics of the rules about items and several functions.
+    module_diagnostics: Vec<Diagnostic>,
     bodies: Vec<CheckedBody>,
     /// The index of each function's body in `bodies`.
     indices: Vec<Option<usize>>,
     instructions: Instructions,
 }
 
-/// Evidence that a module was found legal for a version and a target. Only [`Checked::proof`] makes one; it is about the
+/// Evidence that a module is legal for a version and a target. Only [`Checked::proof`] creates it. It holds for the
 /// module as of the last [`Checked::update`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Proof {
@@ -118,13 +118,13 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// The version it is legal in.
+    /// The version in which the module is legal.
     #[must_use]
     pub const fn version(self) -> PtxVersion {
         self.version
     }
 
-    /// The target it is legal on.
+    /// The target on which the module is legal.
     #[must_use]
     pub const fn target(self) -> Target {
         self.target
@@ -137,34 +137,38 @@ impl Checked {
     pub fn new(module: &Module, options: Options) -> Self {
         let environment = options.environment(module);
         let instructions = Instructions::new(module);
-        let (of_module, bodies) = check(module, environment, &instructions, CheckedBody::new);
+        let (module_diagnostics, bodies) =
+            check(module, environment, &instructions, CheckedBody::new);
         let mut indices = vec![None; module.functions().len()];
-        for (i, body) in bodies.iter().enumerate() {
-            if let Some(index) = indices.get_mut(body.function.index()) {
-                *index = Some(i);
+        for (index, body) in bodies.iter().enumerate() {
+            if let Some(entry) = indices.get_mut(body.function.index()) {
+                *entry = Some(index);
             }
         }
         Self {
             options,
             environment,
-            of_module,
+            module_diagnostics,
             bodies,
             indices,
             instructions,
         }
     }
 
-    /// The text of the module has changed in the body of a function: moves the places of all others. Follow it by
-    /// [`update`](Self::update) with that function.
+    /// Moves the spans of diagnostics after a change of the text in the body of a function. Call [`update`](Self::update) with that function
+    /// afterwards.
     pub fn move_text(&mut self, change: TextChange) {
-        let of_bodies = self.bodies.iter_mut().flat_map(|b| &mut b.diagnostics);
-        for d in self.of_module.iter_mut().chain(of_bodies) {
-            change.relocate(d);
+        let body_diagnostics = self
+            .bodies
+            .iter_mut()
+            .flat_map(|body| &mut body.diagnostics);
+        for diagnostic in self.module_diagnostics.iter_mut().chain(body_diagnostics) {
+            change.relocate(diagnostic);
         }
         self.instructions.move_text(change);
     }
 
-    /// Checks again what an edit of the module could have changed.
+    /// Checks the parts again whose diagnostics an edit of the module may have changed.
     pub fn update(&mut self, module: &Module, changes: Changes<'_>) {
         let environment = self.options.environment(module);
         if environment != self.environment || changes.directives {
@@ -172,25 +176,30 @@ impl Checked {
             return;
         }
         self.instructions.update_mnemonics(module);
-        let of_module_rules = |f: &FuncId| {
-            let before = self.of_body(*f).is_some_and(|b| b.concerns_module);
-            before || module.body(*f).is_some_and(concerns_module)
-        };
-        if !changes.symbols.is_empty() || changes.functions.iter().any(of_module_rules) {
-            self.of_module = of_module(module, environment);
+        let concerns_module = changes.functions.iter().any(|id| {
+            self.checked_body(*id)
+                .is_some_and(|checked| checked.concerns_module)
+                || module.body(*id).is_some_and(concerns_module)
+        });
+        if !changes.symbols.is_empty() || concerns_module {
+            self.module_diagnostics = module_diagnostics(module, environment);
         }
-        let mut stale: Vec<FuncId> = changes.functions.to_vec();
+        let mut dirty: Vec<FuncId> = changes.functions.to_vec();
         if !changes.symbols.is_empty() {
             self.instructions.update_symbols(module);
-            let uses = |b: &&CheckedBody| {
-                let mut symbols = changes.symbols.iter();
-                symbols.any(|s| b.symbols.binary_search(s).is_ok())
-            };
-            stale.extend(self.bodies.iter().filter(uses).map(|b| b.function));
+            dirty.extend(
+                self.bodies
+                    .iter()
+                    .filter(|checked| {
+                        let mut symbols = changes.symbols.iter();
+                        symbols.any(|symbol| checked.symbols.binary_search(symbol).is_ok())
+                    })
+                    .map(|checked| checked.function),
+            );
         }
-        stale.sort_unstable();
-        stale.dedup();
-        for function in stale {
+        dirty.sort_unstable();
+        dirty.dedup();
+        for function in dirty {
             self.check_body(module, function);
         }
     }
@@ -199,12 +208,16 @@ impl Checked {
     fn check_body(&mut self, module: &Module, function: FuncId) {
         let instructions = &mut self.instructions;
         let checked = module.body(function).map(|body| {
-            let diagnostics = of_body(module, self.environment, instructions, function, body);
+            let diagnostics =
+                body_diagnostics(module, self.environment, instructions, function, body);
             CheckedBody::new(function, body, diagnostics)
         });
         let index = function.index();
         let body_index = self.indices.get(index).copied().flatten();
-        match (checked, body_index.and_then(|i| self.bodies.get_mut(i))) {
+        match (
+            checked,
+            body_index.and_then(|index| self.bodies.get_mut(index)),
+        ) {
             (Some(checked), Some(old)) => *old = checked,
             (Some(checked), None) => {
                 let len = self.indices.len().max(index + 1);
@@ -220,68 +233,74 @@ impl Checked {
         }
     }
 
-    fn of_body(&self, function: FuncId) -> Option<&CheckedBody> {
+    fn checked_body(&self, function: FuncId) -> Option<&CheckedBody> {
         let index = self.indices.get(function.as_u32() as usize)?;
         self.bodies.get((*index)?)
     }
 
-    /// All diagnostics: first those of the module, then function by function. Each use of what the version or the target does
-    /// not have has its own, while [`verify`](crate::verify) reports one for all.
+    /// Returns all diagnostics: first those of the module, then those of the functions. Each use of a feature that the version or the target does
+    /// not have is a separate diagnostic, while [`verify`](crate::verify) merges them.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        let bodies = self.bodies.iter().flat_map(|b| &b.diagnostics);
-        self.of_module.iter().chain(bodies)
+        let bodies = self.bodies.iter().flat_map(|body| &body.diagnostics);
+        self.module_diagnostics.iter().chain(bodies)
     }
 
     /// The diagnostics of the body of a function.
     #[must_use]
     pub fn of_function(&self, function: FuncId) -> &[Diagnostic] {
-        self.of_body(function).map_or(&[], |b| &b.diagnostics)
+        self.checked_body(function).map_or(&[], |b| &b.diagnostics)
     }
 
     /// The names of the module that the body of a function uses: its diagnostics depend on their declarations, and on no
     /// others.
     #[must_use]
     pub fn used_symbols(&self, function: FuncId) -> &[SymbolId] {
-        self.of_body(function).map_or(&[], |b| &b.symbols)
+        self.checked_body(function).map_or(&[], |b| &b.symbols)
     }
 
-    /// Evidence that there is no error; `None` where there is one, or where the header names no known target.
+    /// Returns evidence that there is no error; `None` if there is one, or if the header names no known target.
     #[must_use]
     pub fn proof(&self) -> Option<Proof> {
-        let legal = self.diagnostics().all(|d| d.severity != Severity::Error);
-        let target = self.environment.target().filter(|_| legal)?;
+        let has_error = self
+            .diagnostics()
+            .any(|diagnostic| diagnostic.severity == Severity::Error);
+        let target = self.environment.target().filter(|_| !has_error)?;
         Some(Proof {
             version: self.environment.version(),
             target,
         })
     }
 
-    /// All diagnostics in the order of the source.
+    /// Returns all diagnostics in the order of the source.
     #[must_use]
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.of_module;
-        diagnostics.extend(self.bodies.into_iter().flat_map(|b| b.diagnostics));
+        let mut diagnostics = self.module_diagnostics;
+        diagnostics.extend(self.bodies.into_iter().flat_map(|body| body.diagnostics));
         ptx_ir::sort_by_position(&mut diagnostics);
         diagnostics
     }
 }
 
-/// All diagnostics of a module, in the order of the source.
-pub(crate) fn of_all(module: &Module, options: &Options) -> Vec<Diagnostic> {
+/// Returns all diagnostics of a module, in the order of the source.
+pub(crate) fn all_diagnostics(module: &Module, options: &Options) -> Vec<Diagnostic> {
     let environment = options.environment(module);
     let instructions = Instructions::new(module);
-    let keep = |_, _: &Body, found| found;
-    let (mut found, bodies) = check(module, environment, &instructions, keep);
-    found.extend(bodies.into_iter().flatten());
-    ptx_ir::sort_by_position(&mut found);
-    too_old::merge(module, environment, &mut found);
-    found
+    let (mut diagnostics, bodies) = check(
+        module,
+        environment,
+        &instructions,
+        |_, _: &Body, diagnostics| diagnostics,
+    );
+    diagnostics.extend(bodies.into_iter().flatten());
+    ptx_ir::sort_by_position(&mut diagnostics);
+    too_old::merge(module, environment, &mut diagnostics);
+    diagnostics
 }
 
-/// A shorter source is not worth another thread.
-const LARGE_SOURCE: usize = 1 << 16;
+/// The minimum length of a source in bytes that is checked by several threads.
+const LEAST_PARALLEL_BYTES: usize = 1 << 16;
 
-/// Applies all rules to a module. Gives the diagnostics of those that look at more than one function, and what `keep` makes of
+/// Applies all rules to a module. Returns the diagnostics of the rules about items and several functions, and the results of `keep` for
 /// the diagnostics of each body.
 fn check<T: Send>(
     module: &Module,
@@ -290,17 +309,17 @@ fn check<T: Send>(
     keep: impl Fn(FuncId, &Body, Vec<Diagnostic>) -> T + Sync,
 ) -> (Vec<Diagnostic>, Vec<T>) {
     let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
-    let of_module = || of_module(module, environment);
-    let of_bodies = || of_functions(module, &functions, environment, instructions, &keep);
-    match module.source().len() < LARGE_SOURCE {
-        // Without starting threads.
-        true => (of_module(), of_bodies()),
-        false => parallel::join(of_module, of_bodies),
+    let check_items = || module_diagnostics(module, environment);
+    let check_bodies = || check_functions(module, &functions, environment, instructions, &keep);
+    if module.source().len() < LEAST_PARALLEL_BYTES {
+        (check_items(), check_bodies())
+    } else {
+        parallel::join(check_items, check_bodies)
     }
 }
 
-/// Applies `keep` to the diagnostics of the bodies of some functions.
-fn of_functions<T: Send>(
+/// Applies `keep` to the diagnostics of the bodies of functions.
+fn check_functions<T: Send>(
     module: &Module,
     functions: &[FuncId],
     environment: Environment,
@@ -311,17 +330,18 @@ fn of_functions<T: Send>(
         let mut instructions = instructions.clone();
         functions
             .iter()
-            .filter_map(|&f| {
-                let body = module.body(f)?;
-                let diagnostics = of_body(module, environment, &mut instructions, f, body);
-                Some(keep(f, body, diagnostics))
+            .filter_map(|&id| {
+                let body = module.body(id)?;
+                let diagnostics =
+                    body_diagnostics(module, environment, &mut instructions, id, body);
+                Some(keep(id, body, diagnostics))
             })
             .collect()
     })
 }
 
-/// The diagnostics of the body of a function.
-pub(crate) fn of_body(
+/// Returns the diagnostics of the body of a function.
+pub(crate) fn body_diagnostics(
     module: &Module,
     environment: Environment,
     instructions: &mut Instructions,
@@ -338,23 +358,23 @@ pub(crate) fn of_body(
             }
         } else {
             let span = body.source_span(stmt);
-            body::check(&mut context, body, statement, span);
+            check_statement(&mut context, body, statement, span);
         }
     }
     wrong_declaration::merge(&mut context, body);
     context.into_diagnostics()
 }
 
-/// The diagnostics of [`of_module`], in the order of the source.
-pub(crate) fn of_items(module: &Module) -> Vec<Diagnostic> {
-    let mut diagnostics = of_module(module, Environment::of(module));
+/// Returns the diagnostics of [`module_diagnostics`] for the version and target of the header, in the order of the source.
+pub(crate) fn item_diagnostics(module: &Module) -> Vec<Diagnostic> {
+    let mut diagnostics = module_diagnostics(module, Environment::of(module));
     ptx_ir::sort_by_position(&mut diagnostics);
     diagnostics
 }
 
-/// The diagnostics of the rules that look at more than one function.
-pub(crate) fn of_module(module: &Module, environment: Environment) -> Vec<Diagnostic> {
+/// Returns the diagnostics of the rules about items and several functions.
+pub(crate) fn module_diagnostics(module: &Module, environment: Environment) -> Vec<Diagnostic> {
     let mut context = Context::new(module, environment);
-    module_rules::check(&mut context);
+    check_module(&mut context);
     context.into_diagnostics()
 }

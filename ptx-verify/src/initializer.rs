@@ -1,4 +1,4 @@
-//! Initial values: their types, their number, their nesting. Manual 5.4.4.
+//! The types, the number and the nesting of initial values. Manual 5.4.4.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,8 +14,8 @@ use crate::finding::Repair;
 use crate::location::{Location, Part};
 use crate::problem::Side;
 use crate::problem::feature::Feature;
-use crate::problem::initializer::InitializerProblem;
-use crate::variable_tables::Tables;
+use crate::problem::variable::InitializerProblem;
+use crate::variable::Tables;
 
 /// Checks the initial value of one name.
 pub(crate) fn check<'c>(
@@ -35,39 +35,36 @@ pub(crate) fn check<'c>(
     } else if ty == ScalarType::F16 {
         InitializerProblem::F16
     } else {
-        let mut values = Values {
+        let mut checker = Checker {
             context,
             tables,
             decl,
             ty,
             location,
         };
-        if let Err(problem) = values.check(declarator) {
+        if let Err(problem) = checker.check(declarator) {
             context.report(location, problem);
         }
         return;
     };
-    let removed = initial_value(span.of(context.module.source()), span);
+    let initial_value = initial_value_span(span.of(context.module.source()), span);
     let finding = context.report(location, problem);
-    finding.repair = removed.map(|span| {
+    finding.repair = initial_value.map(|span| {
         let location = Location::exact(span);
-        Repair::new(
-            location,
-            Side::Whole,
-            String::new(),
-            "for example without it",
-        )
+        let note = "for example without it";
+        Repair::new(location, Side::Whole, String::new(), note)
     });
 }
 
-/// The only initial value of a declaration with its `=`.
-fn initial_value(text: &[u8], declaration: Span) -> Option<Span> {
-    let equals = text.iter().position(|b| *b == b'=')?;
-    let last = text.iter().rposition(|b| *b == b';')?;
-    let only = !text.get(equals + 1..)?.contains(&b'=');
-    let start = text.get(..equals)?.trim_ascii_end().len() as u32;
-    let base = declaration.start;
-    only.then(|| Span::new(base + start, base + last as u32))
+/// Returns the span of the only initial value of a declaration with its `=`. `text` is the text of the declaration.
+fn initial_value_span(text: &[u8], declaration: Span) -> Option<Span> {
+    let equals = text.iter().position(|byte| *byte == b'=')?;
+    let semicolon = text.iter().rposition(|byte| *byte == b';')?;
+    if text.get(equals + 1..)?.contains(&b'=') {
+        return None;
+    }
+    let start = text.get(..equals)?.trim_ascii_end().len();
+    Some(Span::new(start as u32, semicolon as u32).shifted(declaration.start))
 }
 
 /// The fields of opaque types. Manual 5.3.
@@ -103,7 +100,7 @@ const SAMPLER: &[&str] = &[
     "force_unnormalized_coords",
 ];
 
-/// Modes that any field takes as its value.
+/// The names that are values of fields.
 const MODES: &[&str] = &[
     "wrap",
     "mirror",
@@ -123,7 +120,8 @@ enum Braces {
     Vector(i64),
 }
 
-struct Values<'c, 'm> {
+/// Checks the initial value of a declaration.
+struct Checker<'c, 'm> {
     context: &'c mut Context<'m>,
     tables: Tables<'c>,
     decl: &'c VarDecl,
@@ -131,23 +129,24 @@ struct Values<'c, 'm> {
     location: Location,
 }
 
-type Checked = Result<(), InitializerProblem>;
+type CheckResult = Result<(), InitializerProblem>;
 
-impl<'c> Values<'c, '_> {
+impl<'c> Checker<'c, '_> {
     fn pool(&self) -> &'c OperandPool {
         self.tables.pool
     }
 
-    /// Descends into the braces level by level, without recursion.
-    fn check(&mut self, declarator: &Declarator) -> Checked {
+    /// Checks the braces level by level, without recursion, and then the values in them.
+    fn check(&mut self, declarator: &Declarator) -> CheckResult {
         if self.ty.kind() == TypeKind::Opaque {
-            return self.fields(declarator);
+            return self.check_fields(declarator);
         }
-        let mut row: Vec<Operand> = vec![declarator.init];
-        let mut outermost = true;
+        // The operands of the current level, from all braces of it.
+        let mut operands: Vec<Operand> = vec![declarator.init];
+        let mut is_outermost = true;
         for braces in self.levels(declarator) {
-            let mut next = Vec::new();
-            for operand in row {
+            let mut inner = Vec::new();
+            for operand in operands {
                 let Operand::Vector(list) = operand else {
                     return Err(InitializerProblem::MissingBraces(self.ty));
                 };
@@ -155,9 +154,10 @@ impl<'c> Values<'c, '_> {
                 let len = parts.len() as i64;
                 match braces {
                     Braces::Array(Some(most)) if len > most => {
-                        return Err(match outermost {
-                            true => InitializerProblem::TooMany(declarator.name, len, most),
-                            false => InitializerProblem::TooManyInside(len, most),
+                        return Err(if is_outermost {
+                            InitializerProblem::TooMany(declarator.name, len, most)
+                        } else {
+                            InitializerProblem::TooManyInside(len, most)
                         });
                     }
                     Braces::Array(None) if len == 0 => {
@@ -166,24 +166,29 @@ impl<'c> Values<'c, '_> {
                     Braces::Vector(count) if len != count => {
                         return Err(InitializerProblem::VectorCount(len, count));
                     }
-                    _ => next.extend_from_slice(parts),
+                    _ => inner.extend_from_slice(parts),
                 }
             }
-            row = next;
-            outermost = false;
+            operands = inner;
+            is_outermost = false;
         }
         if self.ty == ScalarType::F16x2 {
             return Ok(());
         }
-        row.into_iter().try_for_each(|operand| self.scalar(operand))
+        operands
+            .into_iter()
+            .try_for_each(|operand| self.check_scalar(operand))
     }
 
-    /// The braces around single values, from the outside.
+    /// Returns the braces around a single value, the outermost first.
     fn levels(&self, declarator: &Declarator) -> Vec<Braces> {
-        let dims = self.pool().slice(declarator.dims).iter();
         // An array of size 0 has the size of its values.
-        let dims = dims.map(|d| Braces::Array(self.pool().integer(*d).filter(|n| *n != 0)));
-        let mut levels: Vec<Braces> = dims.collect();
+        let mut levels: Vec<Braces> = self
+            .pool()
+            .slice(declarator.dims)
+            .iter()
+            .map(|dim| Braces::Array(self.pool().integer(*dim).filter(|size| *size != 0)))
+            .collect();
         // Packed halves are written like vectors of their parts.
         let halves = if self.ty == ScalarType::F16x2 { 2 } else { 1 };
         let parts = self.decl.vector.max(halves);
@@ -195,8 +200,8 @@ impl<'c> Values<'c, '_> {
         levels
     }
 
-    /// The fields of an opaque type. Those of all elements of an array may be in fewer braces than the array has dimensions.
-    fn fields(&self, declarator: &Declarator) -> Checked {
+    /// Checks the fields of an opaque type. The fields of all elements of an array may be in fewer braces than the array has dimensions.
+    fn check_fields(&self, declarator: &Declarator) -> CheckResult {
         let allowed = match self.ty {
             ScalarType::Texref => TEXTURE,
             ScalarType::Surfref => SURFACE,
@@ -236,10 +241,10 @@ impl<'c> Values<'c, '_> {
         Ok(())
     }
 
-    fn scalar(&mut self, operand: Operand) -> Checked {
-        let fits = match operand {
+    fn check_scalar(&mut self, operand: Operand) -> CheckResult {
+        let has_type = match operand {
             Operand::Vector(_) => return Err(InitializerProblem::ExtraBraces(self.ty)),
-            Operand::Masked(parts) => return self.masked(parts),
+            Operand::Masked(parts) => return self.check_masked(parts),
             Operand::Name(_) => return Ok(()),
             operand => match constant_kind(self.pool(), operand) {
                 Some(ConstKind::Signed | ConstKind::Unsigned) => {
@@ -249,26 +254,27 @@ impl<'c> Values<'c, '_> {
                     matches!(self.ty.kind(), TypeKind::Float | TypeKind::Bits)
                 }
                 Some(_) => true,
-                None => return self.address(operand),
+                None => return self.check_address(operand),
             },
         };
-        match fits {
-            true => Ok(()),
-            false => Err(InitializerProblem::ConstantType(self.ty)),
+        if has_type {
+            Ok(())
+        } else {
+            Err(InitializerProblem::ConstantType(self.ty))
         }
     }
 
-    fn address(&mut self, operand: Operand) -> Checked {
+    fn check_address(&mut self, operand: Operand) -> CheckResult {
         self.context.require(self.location, Feature::InitialAddress);
-        self.has_constant_address(operand)?;
+        self.check_constant_address(operand)?;
         match self.ty {
             ScalarType::U32 | ScalarType::U64 => Ok(()),
             ty => Err(InitializerProblem::AddressType(ty)),
         }
     }
 
-    /// Whether a name has an address that is known before the program runs.
-    fn has_constant_address(&mut self, operand: Operand) -> Checked {
+    /// Checks that the address of an operand is known before the program runs.
+    fn check_constant_address(&mut self, operand: Operand) -> CheckResult {
         let address = match operand {
             Operand::Address(id) => self.pool().address(id),
             _ => None,
@@ -276,35 +282,33 @@ impl<'c> Values<'c, '_> {
         if address.is_some_and(|a| self.pool().integer(a.offset).is_none()) {
             return Err(InitializerProblem::Offset);
         }
-        let base = address.map_or(operand, |a| a.base);
-        let (base, generic) = match base {
+        let base = address.map_or(operand, |address| address.base);
+        let (base, is_generic) = match base {
             Operand::Generic(parts) => (self.pool().get(parts), true),
             base => (base, false),
         };
-        if generic {
+        if is_generic {
             self.context.require(self.location, Feature::GenericAddress);
         }
         match base {
             Operand::Symbol(id) => {
                 let symbol = self.context.module.symbols().get(id);
                 match symbol.map(|s| s.kind) {
-                    // Its own name, or one before it in the same declaration.
-                    Some(SymbolKind::Variable(_, of)) if self.is_here(of) => {
+                    // The name itself, or one before it in the same declaration.
+                    Some(SymbolKind::Variable(_, decl)) if self.is_this_declaration(decl) => {
                         Err(InitializerProblem::OwnName)
                     }
                     Some(SymbolKind::Function(_)) if address.is_some() => {
                         Err(InitializerProblem::FunctionOffset)
                     }
                     Some(SymbolKind::Variable(StateSpace::Global | StateSpace::Const, _)) => Ok(()),
-                    Some(SymbolKind::Function(_)) if !generic => Ok(()),
+                    Some(SymbolKind::Function(_)) if !is_generic => Ok(()),
                     Some(SymbolKind::Function(_)) => Err(InitializerProblem::GenericFunction),
                     _ => Err(InitializerProblem::NoAddress),
                 }
             }
             Operand::Special(_) | Operand::Lane(..) => Err(InitializerProblem::NoAddress),
-            Operand::Var(id) if self.own_names().any(|d| d.binding == Binding::Var(id)) => {
-                Err(InitializerProblem::OwnName)
-            }
+            Operand::Var(id) if self.declares(id) => Err(InitializerProblem::OwnName),
             Operand::Var(id) => match self.space_of(id) {
                 Some(StateSpace::Global | StateSpace::Const) => Ok(()),
                 _ => Err(InitializerProblem::NoAddress),
@@ -313,32 +317,38 @@ impl<'c> Values<'c, '_> {
         }
     }
 
-    /// Whether a declaration is the one that is checked.
-    fn is_here(&self, id: DeclId) -> bool {
+    /// Returns `true` if a declaration of the module is the checked one.
+    fn is_this_declaration(&self, id: DeclId) -> bool {
         let decl = self.context.module.declarations().decls.get(id);
-        decl.is_some_and(|d| core::ptr::eq(d, self.decl))
+        decl.is_some_and(|decl| core::ptr::eq(decl, self.decl))
     }
 
-    fn own_names(&self) -> impl Iterator<Item = &Declarator> {
-        let names = self.decl.declarators;
-        names.of(&self.tables.declarations.declarators).iter()
+    /// Returns `true` if the checked declaration declares a variable of the body.
+    fn declares(&self, id: VarId) -> bool {
+        self.decl
+            .declarators
+            .of(&self.tables.declarations.declarators)
+            .iter()
+            .any(|declarator| declarator.binding == Binding::Var(id))
     }
 
     fn space_of(&self, id: VarId) -> Option<StateSpace> {
         Some(self.tables.vars?.get(id)?.space)
     }
 
-    /// One byte of an address: `0xFF00(x)`.
-    fn masked(&mut self, parts: OperandRef) -> Checked {
+    /// Checks one byte of an address: `0xFF00(x)`.
+    fn check_masked(&mut self, parts: OperandRef) -> CheckResult {
         self.context.require(self.location, Feature::AddressByte);
-        let (mask, inner) = self.pool().pair(parts);
-        let byte = |m: u64| m.trailing_zeros().is_multiple_of(8) && m >> m.trailing_zeros() == 0xFF;
-        let mask = self.pool().integer(mask).map(|m| m as u64);
-        if let Some(mask) = mask.filter(|&m| m == 0 || !byte(m)) {
-            return Err(InitializerProblem::Mask(mask));
+        let (mask, address) = self.pool().pair(parts);
+        if let Some(mask) = self.pool().integer(mask) {
+            let mask = mask as u64;
+            let shift = mask.trailing_zeros();
+            if mask == 0 || !shift.is_multiple_of(8) || mask >> shift != 0xFF {
+                return Err(InitializerProblem::Mask(mask));
+            }
         }
-        if constant_kind(self.pool(), inner).is_none() {
-            self.has_constant_address(inner)?;
+        if constant_kind(self.pool(), address).is_none() {
+            self.check_constant_address(address)?;
         }
         match self.ty {
             ScalarType::U8 | ScalarType::U32 | ScalarType::U64 => Ok(()),

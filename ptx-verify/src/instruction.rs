@@ -1,14 +1,13 @@
-//! Whether an instruction is legal: asks the table once for each mnemonic and shape of operands.
+//! Checks instructions. The tables are queried once for each mnemonic and shape of operands.
 
 use alloc::vec::Vec;
 use ptx_ir::query::{Environment, NameKind, NameTypes, Queries, ShapeKey};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId, TextChange};
-use ptx_isa::{Form, FormMatch, FormOperand, InstQuery, Marks, Role, ScalarType};
+use ptx_isa::{InstQuery, Marks, Role, ScalarType};
 
 use crate::call::Call;
 use crate::call_tables::CallTables;
 use crate::context::Context;
-use crate::declared::Declarations;
 use crate::explain::{Explanation, Search, explain};
 use crate::finding::{Repair, Repeat};
 use crate::location::{Location, Part};
@@ -17,15 +16,15 @@ use crate::param_access::{Effects, Parameters};
 use crate::problem::call::CallProblem;
 use crate::problem::instruction::{InstProblem, InstProblemKind};
 use crate::register_choice::{self, RegisterUses};
-use crate::uses::ModuleNames;
+use crate::uses::{ModuleNames, OperandDeclarations};
 
-/// For how many different wrong instructions of a function repairs are searched: a search takes up to some milliseconds.
+/// The maximum number of different wrong instructions of a function for which repairs are searched. A search takes up to some milliseconds.
 const MOST_SEARCHES: usize = 16;
 
-/// For how many errors of a function the declarations of their operands are searched.
+/// The maximum number of errors of a function with labels at the declarations of operands.
 const MOST_LABELS: usize = 64;
 
-/// The errors of a wrong instruction of the body, for the next one like it.
+/// The errors of a wrong instruction of the body: an entry of the memo table for equal instructions.
 #[derive(Clone, Debug)]
 struct Explained {
     sig: SigId,
@@ -36,32 +35,39 @@ struct Explained {
 /// The properties of a mnemonic for the rules that are not in the table.
 #[derive(Copy, Clone, Default, Debug)]
 struct Traits {
-    /// Whether it calls a function.
-    calls: bool,
-    /// Whether an operand is a sampler; in unified mode, a texture may replace it.
-    samples: bool,
+    /// The instruction calls a function.
+    is_call: bool,
+    /// An operand is a sampler; in unified mode, a texture may replace it.
+    has_sampler: bool,
     effects: Effects,
 }
 
 impl Traits {
-    fn of(module: &Module, sig: SigId) -> Self {
+    fn new(module: &Module, sig: SigId) -> Self {
         let signature = module.signature(sig);
-        let instruction = signature.instruction();
-        let forms = instruction.map_or(&[][..], |i| i.forms());
-        let operands = forms.iter().flat_map(|f| f.operands());
-        let words = instruction.map_or(0, |i| i.words().len());
-        let takes = |form: &Form| (signature.modifiers().skip(words)).all(|m| form.accepts(m));
-        let sampler = |o: &FormOperand| o.marks().contains(Marks::SAMPLER);
-        let samples = |form: &&Form| form.operands().iter().any(sampler) && takes(form);
+        let Some(instruction) = signature.instruction() else {
+            return Self::default();
+        };
+        let forms = instruction.forms();
+        let name_words = instruction.words().len();
         Self {
-            calls: (operands.clone()).any(|o| matches!(o.role(), Role::Args | Role::Rets)),
-            samples: forms.iter().any(samples),
-            effects: Effects::of(forms),
+            is_call: forms
+                .iter()
+                .flat_map(|form| form.operands())
+                .any(|operand| matches!(operand.role(), Role::Args | Role::Rets)),
+            has_sampler: forms.iter().any(|form| {
+                let mut modifiers = signature.modifiers().skip(name_words);
+                form.operands()
+                    .iter()
+                    .any(|operand| operand.marks().contains(Marks::SAMPLER))
+                    && modifiers.all(|modifier| form.accepts(modifier))
+            }),
+            effects: Effects::new(forms),
         }
     }
 }
 
-/// The result of the table for an instruction.
+/// The result of a query of the tables for an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Verdict {
     /// Legal, with nothing to report.
@@ -71,53 +77,61 @@ enum Verdict {
     Illegal,
 }
 
-/// `wide` tells whether the module has 64-bit addresses.
-fn verdict(environment: Environment, wide: bool, query: &InstQuery<'_>) -> Verdict {
-    let is_clean = |form: &FormMatch<'_>| {
-        environment.is_clean(form) && !(wide && form.small_addresses().next().is_some())
+/// Queries the tables for an instruction. `has_wide_addresses` states whether the module has 64-bit addresses.
+fn verdict(environment: Environment, has_wide_addresses: bool, query: &InstQuery<'_>) -> Verdict {
+    let Ok(form) = environment.select(query) else {
+        return Verdict::Illegal;
     };
-    match environment.select(query) {
-        Ok(form) if is_clean(&form) => Verdict::Clean,
-        Ok(form) if form.violations().is_empty() => Verdict::Deprecated,
-        _ => Verdict::Illegal,
+    let has_small_address = has_wide_addresses && form.small_addresses().next().is_some();
+    if environment.is_clean(&form) && !has_small_address {
+        Verdict::Clean
+    } else if form.violations().is_empty() {
+        Verdict::Deprecated
+    } else {
+        Verdict::Illegal
     }
 }
 
 /// An instruction whose operands belong to the pool of a body.
 #[derive(Copy, Clone, Debug)]
 pub struct NewInst<'o> {
-    /// Its mnemonic.
+    /// The mnemonic.
     pub sig: SigId,
-    /// The predicate of its guard.
+    /// The predicate of the guard.
     pub guard: Option<Operand>,
-    /// Its operands, without the guard.
+    /// The operands, without the guard.
     pub operands: &'o [Operand],
 }
 
 /// Checks the instructions of a module.
 #[derive(Clone, Debug)]
 pub(crate) struct Instructions {
+    /// By mnemonic.
     traits: Vec<Traits>,
     queries: Queries<Verdict>,
     pub(crate) parameters: Parameters,
     pub(crate) tables: CallTables,
     explained: Vec<Explained>,
-    /// The declarations of the entered body, computed when an instruction is wrong.
+    /// The registers of the entered body, computed for the first wrong instruction.
     registers: Option<RegisterUses>,
     /// The function whose body was entered.
     function: FuncId,
-    /// The declarations of the module, computed when an instruction is wrong.
+    /// The declarations of the module, computed for the first wrong instruction.
     names: Option<ModuleNames>,
-    labels_left: usize,
-    /// For how many instructions of the body registers are still searched.
-    searches_left: usize,
+    /// The number of errors of the body that may still have labels at declarations.
+    remaining_labels: usize,
+    /// The number of instructions of the body for which registers may still be searched.
+    remaining_searches: usize,
 }
 
 impl Instructions {
     pub(crate) fn new(module: &Module) -> Self {
-        let sigs = module.signatures().ids();
         Self {
-            traits: sigs.map(|id| Traits::of(module, id)).collect(),
+            traits: module
+                .signatures()
+                .ids()
+                .map(|id| Traits::new(module, id))
+                .collect(),
             queries: Queries::new(module),
             parameters: Parameters::default(),
             tables: CallTables::default(),
@@ -125,26 +139,26 @@ impl Instructions {
             registers: None,
             function: FuncId::new(0),
             names: None,
-            labels_left: 0,
-            searches_left: 0,
+            remaining_labels: 0,
+            remaining_searches: 0,
         }
     }
 
-    /// Takes note of mnemonics that the module got since.
+    /// Adds mnemonics that were added to the module.
     pub(crate) fn update_mnemonics(&mut self, module: &Module) {
         let new = module.signatures().ids().skip(self.traits.len());
-        self.traits.extend(new.map(|id| Traits::of(module, id)));
+        self.traits.extend(new.map(|id| Traits::new(module, id)));
         self.queries.update_mnemonics(module);
     }
 
-    /// The text of the module has changed in the body of a function.
+    /// Moves the locations of declarations after a change of the text in the body of a function.
     pub(crate) fn move_text(&mut self, change: TextChange) {
         if let Some(names) = &mut self.names {
             names.move_text(change);
         }
     }
 
-    /// Takes note of changed declarations of the module.
+    /// Updates the declarations of the module after they changed.
     pub(crate) fn update_symbols(&mut self, module: &Module) {
         self.queries.update_symbols(module);
         self.names = None;
@@ -155,7 +169,7 @@ impl Instructions {
         self.queries.names_mut()
     }
 
-    /// Whether an instruction of the entered body is certainly legal, perhaps with warnings.
+    /// Returns `true` if an instruction of the entered body is certainly legal, perhaps with warnings.
     #[inline]
     pub(crate) fn is_legal(
         &mut self,
@@ -169,16 +183,20 @@ impl Instructions {
             Some(Operand::Reg(register)) if self.queries.names().may_guard(register) => {}
             Some(_) => return false,
         }
-        let wide = has_wide_addresses(module);
-        let legal = (self.queries).answer(module, body, inst.sig, inst.operands, |query| {
-            verdict(environment, wide, query)
-        });
+        let has_wide_addresses = has_wide_addresses(module);
+        let verdict = self
+            .queries
+            .answer(module, body, inst.sig, inst.operands, |query| {
+                verdict(environment, has_wide_addresses, query)
+            });
         let traits = self.traits.get(inst.sig.as_u32() as usize);
         let traits = traits.copied().unwrap_or_default();
-        matches!(legal, Some(Verdict::Clean | Verdict::Deprecated))
-            && !traits.calls
-            && !traits.samples
-            && !(self.parameters).matters(inst.guard.is_some(), traits.effects)
+        matches!(verdict, Some(Verdict::Clean | Verdict::Deprecated))
+            && !traits.is_call
+            && !traits.has_sampler
+            && !self
+                .parameters
+                .has_rules(inst.guard.is_some(), traits.effects)
     }
 
     /// Enters a body.
@@ -189,8 +207,8 @@ impl Instructions {
         self.explained.clear();
         self.function = function;
         self.registers = None;
-        self.searches_left = MOST_SEARCHES;
-        self.labels_left = MOST_LABELS;
+        self.remaining_searches = MOST_SEARCHES;
+        self.remaining_labels = MOST_LABELS;
     }
 
     /// Checks one instruction of the body that was entered.
@@ -204,28 +222,28 @@ impl Instructions {
         inst: &Inst,
     ) {
         if inst.guard().is_some() {
-            self.guard(context, body, stmt, inst);
+            self.check_guard(context, body, stmt, inst);
         }
         let (module, environment) = (context.module, context.environment);
         let operands = body.operands(id);
-        let wide = has_wide_addresses(module);
-        let legal = self
+        let has_wide_addresses = has_wide_addresses(module);
+        let verdict = self
             .queries
             .answer(module, body, inst.sig, operands, |query| {
-                verdict(environment, wide, query)
+                verdict(environment, has_wide_addresses, query)
             });
-        let Some(legal) = legal else { return };
+        let Some(verdict) = verdict else { return };
         let index = inst.sig.as_u32() as usize;
         let traits = self.traits.get(index).copied().unwrap_or_default();
-        if traits.calls {
+        if traits.is_call {
             let names = self.queries.names();
             Call::new(context, body, names, stmt).check(operands, &mut self.tables);
         } else {
             self.parameters
                 .check(context, body, stmt, inst, operands, traits.effects);
         }
-        if traits.samples
-            && legal != Verdict::Illegal
+        if traits.has_sampler
+            && verdict != Verdict::Illegal
             && context.independent_textures()
             && !has_sampler(self.queries.names(), body, operands)
         {
@@ -233,11 +251,12 @@ impl Instructions {
             let location = Location::part(body.source_span(stmt), Part::Mnemonic);
             context.report(location, InstProblem { sig, kind });
         }
-        if legal != Verdict::Clean {
+        if verdict != Verdict::Clean {
             self.report(context, body, stmt, inst.sig, operands);
         }
     }
 
+    /// Explains an instruction that is not clean.
     #[cold]
     fn report(
         &mut self,
@@ -249,31 +268,33 @@ impl Instructions {
     ) {
         let (module, environment) = (context.module, context.environment);
         let statement = body.source_span(stmt);
-        let wide = has_wide_addresses(module);
+        let has_wide_addresses = has_wide_addresses(module);
         let memo_table = &mut self.explained;
         let Some(shape) = self.queries.shape(body, sig, operands) else {
             return;
         };
-        let explanations = (self.queries).ask_again(module, body, sig, operands, |query| {
-            let entry = memo_table
-                .iter()
-                .find(|entry| entry.sig == sig && entry.operands == shape);
-            if let Some(entry) = entry {
-                return entry.explanations.clone();
-            }
-            if memo_table.len() >= MOST_SEARCHES {
-                return explain(environment, wide, query, Search::None);
-            }
-            let explanations = explain(environment, wide, query, Search::Full);
-            memo_table.push(Explained {
-                sig,
-                operands: shape,
-                explanations: explanations.clone(),
+        let explanations = self
+            .queries
+            .ask_again(module, body, sig, operands, |query| {
+                let entry = memo_table
+                    .iter()
+                    .find(|entry| entry.sig == sig && entry.operands == shape);
+                if let Some(entry) = entry {
+                    return entry.explanations.clone();
+                }
+                if memo_table.len() >= MOST_SEARCHES {
+                    return explain(environment, has_wide_addresses, query, Search::None);
+                }
+                let explanations = explain(environment, has_wide_addresses, query, Search::Full);
+                memo_table.push(Explained {
+                    sig,
+                    operands: shape,
+                    explanations: explanations.clone(),
+                });
+                explanations
             });
-            explanations
-        });
         let explanations = explanations.unwrap_or_default();
-        let repairs = self.operand_repairs(context, body, stmt, (sig, operands), &explanations);
+        let repairs = self.operand_repairs(context, body, stmt, sig, operands, &explanations);
         let repairs = repairs.into_iter().chain(core::iter::repeat(None));
         for (
             Explanation {
@@ -284,22 +305,17 @@ impl Instructions {
             repair,
         ) in explanations.into_iter().zip(repairs)
         {
-            let is_operand = matches!(kind, InstProblemKind::Operand(_));
-            let declared = match is_operand && self.labels_left > 0 {
-                true => {
-                    self.labels_left -= 1;
-                    let names = self.names.get_or_insert_with(|| ModuleNames::new(module));
-                    let function = self.function;
-                    let declarations = Declarations {
-                        module,
-                        names,
-                        function,
-                        body,
-                    };
-                    declarations.of(operands, part)
-                }
-                false => None,
-            };
+            let mut declaration = None;
+            if matches!(kind, InstProblemKind::Operand(_)) && self.remaining_labels > 0 {
+                self.remaining_labels -= 1;
+                let declarations = OperandDeclarations {
+                    module,
+                    names: self.names.get_or_insert_with(|| ModuleNames::new(module)),
+                    function: self.function,
+                    body,
+                };
+                declaration = declarations.declaration(operands, part);
+            }
             let location = Location::part(statement, part);
             let finding = context.report(location, InstProblem { sig, kind });
             finding.repair = repair;
@@ -311,16 +327,14 @@ impl Instructions {
                     edited_text: finding.edited_text.clone(),
                 })
                 .collect();
-            if let Some(location) = declared {
+            if let Some(location) = declaration {
                 finding.with_label(location, "declared here");
             }
         }
     }
-}
 
-impl Instructions {
     /// Reports a guard that is not a predicate.
-    fn guard(&mut self, context: &mut Context<'_>, body: &Body, stmt: StmtId, inst: &Inst) {
+    fn check_guard(&mut self, context: &mut Context<'_>, body: &Body, stmt: StmtId, inst: &Inst) {
         let Some(guard) = inst.guard() else { return };
         let names = self.queries.names();
         let (ty, register) = match body.pool().get(guard.predicate) {
@@ -336,9 +350,11 @@ impl Instructions {
         if let Some(stmt) = body.reg_decl_of(register).and_then(|d| d.stmt) {
             finding.with_label(Location::exact(body.source_span(stmt)), "declared here");
         }
-        if let Some(left) = self.searches_left.checked_sub(1) {
-            self.searches_left = left;
-            let uses = (self.registers).get_or_insert_with(|| RegisterUses::of(module, body));
+        if let Some(remaining) = self.remaining_searches.checked_sub(1) {
+            self.remaining_searches = remaining;
+            let uses = self
+                .registers
+                .get_or_insert_with(|| RegisterUses::new(module, body));
             let name = register_choice::name(module, body, register);
             let inst = WrongInst {
                 module,
@@ -348,37 +364,39 @@ impl Instructions {
                 operands: &[],
                 uses,
             };
-            finding.repair = operand_repair::guard(&inst, register, &name);
+            finding.repair = operand_repair::guard_repair(&inst, register, &name);
         }
     }
 
-    /// Other operands for each of the errors of an instruction.
+    /// Returns a repair with other operands for each of the errors of an instruction.
     fn operand_repairs(
         &mut self,
         context: &Context<'_>,
         body: &Body,
         stmt: StmtId,
-        (sig, operands): (SigId, &[Operand]),
-        found: &[Explanation],
+        sig: SigId,
+        operands: &[Operand],
+        explanations: &[Explanation],
     ) -> Vec<Option<Repair>> {
         let (module, environment) = (context.module, context.environment);
-        let is_warning = |e: &Explanation| {
-            let kind = &e.kind;
+        let Some(remaining) = self.remaining_searches.checked_sub(1) else {
+            return Vec::new();
+        };
+        let has_only_warnings = explanations.iter().all(|explanation| {
             matches!(
-                kind,
+                explanation.kind,
                 InstProblemKind::Deprecated(..)
                     | InstProblemKind::Redundant(..)
                     | InstProblemKind::SmallAddress
             )
-        };
-        let Some(left) = self.searches_left.checked_sub(1) else {
-            return Vec::new();
-        };
-        if found.iter().all(is_warning) {
+        });
+        if has_only_warnings {
             return Vec::new();
         }
-        self.searches_left = left;
-        let uses = (self.registers).get_or_insert_with(|| RegisterUses::of(module, body));
+        self.remaining_searches = remaining;
+        let uses = self
+            .registers
+            .get_or_insert_with(|| RegisterUses::new(module, body));
         let inst = WrongInst {
             module,
             body,
@@ -387,20 +405,30 @@ impl Instructions {
             operands,
             uses,
         };
-        let of_all = |query: &InstQuery<'_>| found.iter().map(|e| inst.repair(query, e)).collect();
-        let repairs = (self.queries).ask_again(module, body, sig, operands, of_all);
-        repairs.unwrap_or_default()
+        self.queries
+            .ask_again(module, body, sig, operands, |query| {
+                explanations
+                    .iter()
+                    .map(|explanation| inst.repair(query, explanation))
+                    .collect()
+            })
+            .unwrap_or_default()
     }
 }
 
-/// Whether addresses of global and generic memory have 64 bits.
+/// Returns `true` if addresses of global and generic memory have 64 bits.
 fn has_wide_addresses(module: &Module) -> bool {
     module.header().address_size == Some(64)
 }
 
-/// Whether a sampler that is not a texture is the address, or between the texture and the coordinates.
+/// Returns `true` if an operand other than a texture is the address, or is between the texture and the coordinates: a sampler.
 fn has_sampler(names: &NameTypes, body: &Body, operands: &[Operand]) -> bool {
-    let texture = |kind| {
+    let is_texture = |operand| {
+        let kind = match operand {
+            Operand::Symbol(id) => names.symbol(id),
+            Operand::Var(id) => names.var(id),
+            _ => return false,
+        };
         matches!(
             kind,
             NameKind::Variable {
@@ -409,16 +437,11 @@ fn has_sampler(names: &NameTypes, body: &Body, operands: &[Operand]) -> bool {
             }
         )
     };
-    let is_texture = |operand| match operand {
-        Operand::Symbol(id) => texture(names.symbol(id)),
-        Operand::Var(id) => texture(names.var(id)),
-        _ => false,
-    };
-    operands.iter().any(|o| match o {
+    operands.iter().any(|operand| match operand {
         Operand::Address(id) => body
             .pool()
             .address(*id)
-            .is_some_and(|a| !is_texture(a.base)),
+            .is_some_and(|address| !is_texture(address.base)),
         Operand::Bracket(list) => match body.pool().list(*list) {
             [_, sampler, _] => !is_texture(*sampler),
             _ => false,

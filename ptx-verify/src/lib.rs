@@ -1,6 +1,6 @@
 //! Checks whether a PTX module is legal for a version and a target, and finds out which versions and targets it requires.
 //!
-//! Which instructions are legal is data of `ptx-isa`. The rules here report *findings*: a typed problem and a location.
+//! `ptx-isa` contains the legal instructions as data. The rules here report *findings*: a typed problem and a location.
 //! One module renders findings as [diagnostics](ptx_ir::Diagnostic) ([`verify`], [`Checked`]), and [`requires`] turns them
 //! into requirements.
 //!
@@ -13,9 +13,9 @@
 //!     .reg .b16 %h<2>;
 //!     add.s32 %r0, %r1, %h0;
 //! }");
-//! let found = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
-//! assert_eq!(found.len(), 1);
-//! assert_eq!(found[0].code.to_string(), "PTX0506");
+//! let diagnostics = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
+//! assert_eq!(diagnostics.len(), 1);
+//! assert_eq!(diagnostics[0].code.to_string(), "PTX0506");
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
@@ -24,9 +24,7 @@
 extern crate alloc;
 
 mod alias;
-mod alignment;
 mod availability;
-mod body;
 mod body_checker;
 mod call;
 mod call_tables;
@@ -34,46 +32,36 @@ mod codegen_limits;
 mod context;
 mod conversion;
 mod debug;
-mod declared;
 mod directive;
 mod explain;
 mod finding;
 mod header;
-mod header_ends;
 mod incremental;
 mod initializer;
 mod inst_part;
-mod inst_requirements;
 mod instruction;
 mod interface;
+mod layout;
 mod likely_mistakes;
 mod locate;
 mod location;
 mod memory;
-mod module_directives;
-mod module_rules;
 mod operand_order;
 mod operand_repair;
-mod options;
 mod param_access;
-mod param_layout;
-mod parameter;
-mod pragma;
 mod problem;
 mod prototype;
 mod redeclaration;
 mod register_choice;
 mod render;
 mod requires;
-mod retarget;
+mod rules;
 mod statement_checker;
-mod table;
 mod too_old;
 mod unresolved;
 mod unused;
 mod uses;
 mod variable;
-mod variable_tables;
 mod wrong_declaration;
 
 pub use availability::Availability;
@@ -81,29 +69,72 @@ pub use availability::Availability;
 pub use body_checker::BodyChecker;
 pub use codegen_limits::codegen_limits;
 pub use incremental::{Changes, Checked, Proof};
-pub use inst_requirements::InstRequirements;
 pub use likely_mistakes::likely_mistakes;
 pub use memory::shared_memory;
-pub use options::Options;
-pub use requires::{Reason, Requirements, requires};
+pub use requires::{InstRequirements, Reason, Requirements, requires};
 #[doc(hidden)]
 pub use statement_checker::{Direction, NewInst, StatementChecker};
 pub use unused::unused;
 
 use alloc::vec::Vec;
+use ptx_ir::query::Environment;
 use ptx_ir::{Diagnostic, Module};
+use ptx_isa::{PtxVersion, Target};
 
-/// Reports the errors in the items of a module, without the statements of its functions: [`StatementChecker`] checks those one
-/// by one. In the order of the source.
+/// The version and the target that a module is checked for; by default those of its header.
+///
+/// ```
+/// use ptx_isa::Target;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n").module;
+/// let options = ptx_verify::Options::default().with_target(Target::Sm90);
+/// assert_eq!(options.environment(&module).target(), Some(Target::Sm90));
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Replaces the version of the header.
+    pub version: Option<PtxVersion>,
+    /// Replaces the target of the header.
+    pub target: Option<Target>,
+}
+
+impl Options {
+    /// Replaces the version of the header; `None` is the version of the header.
+    #[must_use]
+    pub fn with_version(mut self, version: impl Into<Option<PtxVersion>>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// Replaces the target of the header; `None` is the target of the header.
+    #[must_use]
+    pub fn with_target(mut self, target: impl Into<Option<Target>>) -> Self {
+        self.target = target.into();
+        self
+    }
+
+    /// Returns the version and the target that a module is checked for.
+    #[must_use]
+    pub fn environment(&self, module: &Module) -> Environment {
+        let header = Environment::of(module);
+        Environment::new(
+            self.version.unwrap_or(header.version()),
+            self.target.or(header.target()),
+        )
+    }
+}
+
+/// Returns the errors in the items of a module in the order of the source. The statements of its functions are not checked: [`StatementChecker`] checks
+/// them one by one.
 #[doc(hidden)]
 #[must_use]
 pub fn verify_items(module: &Module) -> Vec<Diagnostic> {
-    incremental::of_items(module)
+    incremental::item_diagnostics(module)
 }
 
-/// Reports all errors in a module beyond its syntax and its names, in the order of the source. Statements that the parser
+/// Returns all errors in a module beyond its syntax and its names, in the order of the source. Statements that the parser
 /// reported are skipped. Linear in the module.
 #[must_use]
 pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
-    incremental::of_all(module, options)
+    incremental::all_diagnostics(module, options)
 }

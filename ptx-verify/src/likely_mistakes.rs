@@ -6,16 +6,16 @@ use hashbrown::HashMap;
 use ptx_ir::facts::{FunctionFacts, MemoryAccess, ModuleFacts};
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Binding, Body, Diagnostic, EntityId, FuncId, InstId, Module, Operand, RegId, Statement, StmtId,
-    SymbolKind, VarId,
+    Binding, Body, Diagnostic, EntityId, FuncId, InstId, Module, NameId, Operand, RegId, Statement,
+    StmtId, SymbolKind, VarId,
 };
 
 use crate::context::Context;
-use crate::declared::register_of;
 use crate::location::{Location, Part};
-use crate::problem::resource::ResourceProblem;
+use crate::problem::module::ResourceProblem;
+use crate::uses::register_of;
 
-/// Warns of registers that are read and never written, and of loads and stores whose address is a variable with a constant
+/// Returns warnings about registers that are read and never written, and about loads and stores whose address is a variable with a constant
 /// offset that is never aligned. ptxas accepts both, so [`verify`](crate::verify) does not report them.
 ///
 /// Linear in the size of the module.
@@ -23,9 +23,9 @@ use crate::problem::resource::ResourceProblem;
 /// ```
 /// let text = b".version 8.0 .target sm_80 .address_size 64 .shared .align 4 .b8 buf[16];
 ///     .entry k() { .reg .b32 %a, %b; mov.b32 %a, %b; st.shared.b32 [buf+2], %a; ret; }";
-/// let found = ptx_verify::likely_mistakes(&ptx_parse::parse(text).module);
-/// assert_eq!(found.len(), 2);
-/// assert!(found[0].message.contains("`%b`") && found[1].message.contains("`buf`"));
+/// let warnings = ptx_verify::likely_mistakes(&ptx_parse::parse(text).module);
+/// assert_eq!(warnings.len(), 2);
+/// assert!(warnings[0].message.contains("`%b`") && warnings[1].message.contains("`buf`"));
 /// ```
 #[must_use]
 pub fn likely_mistakes(module: &Module) -> Vec<Diagnostic> {
@@ -35,8 +35,8 @@ pub fn likely_mistakes(module: &Module) -> Vec<Diagnostic> {
         let Some(facts) = facts.function(id) else {
             continue;
         };
-        unwritten_registers(&mut context, body, facts);
-        misaligned_accesses(&mut context, id, body, facts);
+        check_unwritten_registers(&mut context, body, facts);
+        check_alignment(&mut context, id, body, facts);
     }
     let mut diagnostics = context.into_diagnostics();
     ptx_ir::sort_by_position(&mut diagnostics);
@@ -51,41 +51,43 @@ fn instructions(body: &Body) -> impl Iterator<Item = (StmtId, InstId)> {
         })
 }
 
-fn unwritten_registers(context: &mut Context<'_>, body: &Body, facts: FunctionFacts<'_>) {
+fn check_unwritten_registers(context: &mut Context<'_>, body: &Body, facts: FunctionFacts<'_>) {
     // A statement that was not recognized may write anything.
     if !body.opaques().is_empty() {
         return;
     }
-    let mut written = alloc::vec![false; body.registers().len()];
-    let mut first_read: Vec<Option<(StmtId, InstId)>> = alloc::vec![None; written.len()];
+    let mut is_written = vec![false; body.registers().len()];
+    let mut first_reads: Vec<Option<(StmtId, InstId)>> = vec![None; is_written.len()];
     for (stmt, inst) in instructions(body) {
-        let of = facts.inst(inst);
-        if !of.is_known() {
+        let inst_facts = facts.inst(inst);
+        if !inst_facts.is_known() {
             return;
         }
-        for place in of.writes().chain(of.conditional_writes()) {
-            if let Some(written) = written.get_mut(place.register.index()) {
-                *written = true;
+        for place in inst_facts.writes().chain(inst_facts.conditional_writes()) {
+            if let Some(is_written) = is_written.get_mut(place.register.index()) {
+                *is_written = true;
             }
         }
-        for place in of.reads() {
-            if let Some(first) = first_read.get_mut(place.register.index()) {
-                first.get_or_insert((stmt, inst));
+        for place in inst_facts.reads() {
+            if let Some(first_read) = first_reads.get_mut(place.register.index()) {
+                first_read.get_or_insert((stmt, inst));
             }
         }
     }
-    for ((id, register), (written, first)) in
-        body.registers().iter().zip(written.iter().zip(first_read))
+    for ((id, register), (is_written, first_read)) in body
+        .registers()
+        .iter()
+        .zip(is_written.into_iter().zip(first_reads))
     {
-        let decl = body.reg_decls().get(register.decl);
-        // The caller writes parameters.
-        let declared = decl.and_then(|decl| Some((decl, decl.stmt?)));
-        if let (false, Some((stmt, inst)), Some((decl, declaration_stmt))) =
-            (written, first, declared)
+        // The caller writes parameters, which no statement declares.
+        if !is_written
+            && let Some((stmt, inst)) = first_read
+            && let Some(decl) = body.reg_decls().get(register.decl)
+            && let Some(declaration_stmt) = decl.stmt
         {
             let number = decl.count.map(|_| register.number);
             let problem = ResourceProblem::UnwrittenRegister((decl.name, number));
-            let part = part_of(body, inst, id);
+            let part = register_part(body, inst, id);
             let declaration = Location::name(body.source_span(declaration_stmt), decl.name);
             context
                 .report(Location::part(body.source_span(stmt), part), problem)
@@ -94,92 +96,125 @@ fn unwritten_registers(context: &mut Context<'_>, body: &Body, facts: FunctionFa
     }
 }
 
-/// The part of an instruction that has a register.
-fn part_of(body: &Body, inst: InstId, register: RegId) -> Part {
+/// Returns the part of an instruction that contains a register.
+fn register_part(body: &Body, inst: InstId, register: RegId) -> Part {
     let operands = body.operands(inst);
-    for (nth, operand) in operands.iter().enumerate() {
-        let nth = nth as u32;
-        let elements = match operand {
+    for (index, operand) in operands.iter().enumerate() {
+        let index = index as u32;
+        let element_count = match operand {
             Operand::Bracket(list) | Operand::Vector(list) | Operand::List(list) => {
                 body.pool().list(*list).len() as u32
             }
             _ => 0,
         };
-        let parts = (0..elements).map(|element| Part::Element(nth, element));
-        let mut parts = parts.chain([Part::Operand(nth)]);
-        if let Some(part) = parts.find(|p| register_of(body, operands, *p) == Some(register)) {
+        let part = (0..element_count)
+            .map(|element| Part::Element(index, element))
+            .chain([Part::Operand(index)])
+            .find(|part| register_of(body, operands, *part) == Some(register));
+        if let Some(part) = part {
             return part;
         }
     }
-    match body.inst(inst).and_then(|i| i.guard()) {
+    match body.inst(inst).and_then(|inst| inst.guard()) {
         Some(_) => Part::Guard,
         None => Part::Mnemonic,
     }
 }
 
-fn misaligned_accesses(
-    context: &mut Context<'_>,
-    id: FuncId,
-    body: &Body,
-    facts: FunctionFacts<'_>,
-) {
+fn check_alignment(context: &mut Context<'_>, id: FuncId, body: &Body, facts: FunctionFacts<'_>) {
     let module = context.module;
-    let mut params = None;
+    // Computed for the first access to a variable.
+    let mut parameters = None;
     for (stmt, inst) in instructions(body) {
         for access in facts.inst(inst).memory() {
-            let Some((base, offset, bytes)) = constant_address(&access) else {
+            let Some(constant_access) = ConstantAccess::new(&access) else {
                 continue;
             };
-            let aligned = match base {
-                Operand::Var(var) => {
-                    let params = params.get_or_insert_with(|| parameters(module, id));
-                    params.get(&var).copied().or_else(|| local(body, var))
+            let ConstantAccess {
+                base,
+                offset,
+                bytes,
+            } = constant_access;
+            let variable = match base {
+                Operand::Var(id_of_variable) => {
+                    let parameters =
+                        parameters.get_or_insert_with(|| aligned_parameters(module, id));
+                    let parameter = parameters.get(&id_of_variable).copied();
+                    parameter.or_else(|| local_variable(body, id_of_variable))
                 }
-                base => global(module, base),
+                base => module_variable(module, base),
             };
-            let Some((name, aligned)) = aligned else {
+            let Some(variable) = variable else {
                 continue;
             };
-            let Ok(bytes) = i64::try_from(bytes) else {
-                continue;
-            };
-            let align = bytes.min(i64::try_from(aligned).unwrap_or(i64::MAX));
-            if align > 1 && offset.rem_euclid(align) != 0 {
-                let problem = ResourceProblem::MisalignedAccess(name, offset, bytes);
-                let operands = body.operands(inst);
-                let nth = operands.iter().position(|o| Some(*o) == access.operand);
-                let part = nth.map_or(Part::Mnemonic, |nth| Part::Operand(nth as u32));
+            let known_alignment = bytes.min(i64::try_from(variable.alignment).unwrap_or(i64::MAX));
+            if known_alignment > 1 && offset.rem_euclid(known_alignment) != 0 {
+                let problem = ResourceProblem::MisalignedAccess(variable.name, offset, bytes);
+                let index = body
+                    .operands(inst)
+                    .iter()
+                    .position(|operand| Some(*operand) == access.operand);
+                let part = index.map_or(Part::Mnemonic, |index| Part::Operand(index as u32));
                 context.report(Location::part(body.source_span(stmt), part), problem);
             }
         }
     }
 }
 
-/// The variable, the offset and the number of bytes of a load or store.
-fn constant_address(access: &MemoryAccess) -> Option<(Operand, i64, u64)> {
-    access.data?;
-    let bytes = access.bytes.filter(|bytes| bytes.is_power_of_two())?;
-    let variable = |base: &Operand| matches!(base, Operand::Var(_) | Operand::Symbol(_));
-    Some((access.base.filter(variable)?, access.offset?, bytes))
+/// A load or store of a variable at a constant offset.
+struct ConstantAccess {
+    base: Operand,
+    offset: i64,
+    /// A power of two.
+    bytes: i64,
 }
 
-/// The alignment of the parameters and results of a function, with their names.
-fn parameters(module: &Module, id: FuncId) -> HashMap<VarId, (ptx_ir::NameId, u64)> {
-    let interface = module.functions().get(id).map(|f| f.interface);
-    let lists = interface.map(|i| [i.params, i.returns]).unwrap_or_default();
-    let params = lists.iter().flat_map(|range| range.of(module.params()));
-    let aligned = params.filter_map(|param| match param.binding {
-        Binding::Var(var) => {
-            let layout = param.layout(module.pool())?;
-            Some((var, (param.name?, layout.align)))
-        }
-        _ => None,
-    });
-    aligned.collect()
+impl ConstantAccess {
+    /// Returns `None` for other accesses.
+    fn new(access: &MemoryAccess) -> Option<Self> {
+        access.data?;
+        let bytes = access.bytes.filter(|bytes| bytes.is_power_of_two())?;
+        let base = access
+            .base
+            .filter(|base| matches!(base, Operand::Var(_) | Operand::Symbol(_)))?;
+        Some(Self {
+            base,
+            offset: access.offset?,
+            bytes: i64::try_from(bytes).ok()?,
+        })
+    }
 }
 
-/// The name and the alignment of a variable of a body.
-fn local(body: &Body, var: VarId) -> Option<(ptx_ir::NameId, u64)> {
+/// A variable with its declared alignment in bytes.
+#[derive(Copy, Clone)]
+struct AlignedVariable {
+    name: NameId,
+    alignment: u64,
+}
+
+/// Returns the parameters and results of a function.
+fn aligned_parameters(module: &Module, id: FuncId) -> HashMap<VarId, AlignedVariable> {
+    let Some(function) = module.functions().get(id) else {
+        return HashMap::new();
+    };
+    [function.interface.params, function.interface.returns]
+        .iter()
+        .flat_map(|list| list.of(module.params()))
+        .filter_map(|param| {
+            let Binding::Var(id) = param.binding else {
+                return None;
+            };
+            let variable = AlignedVariable {
+                name: param.name?,
+                alignment: param.layout(module.pool())?.align,
+            };
+            Some((id, variable))
+        })
+        .collect()
+}
+
+/// Returns a variable of a body.
+fn local_variable(body: &Body, var: VarId) -> Option<AlignedVariable> {
     let var = body.vars().get(var)?;
     let Statement::Decl(id) = body.statement(var.stmt?)? else {
         return None;
@@ -190,11 +225,14 @@ fn local(body: &Body, var: VarId) -> Option<(ptx_ir::NameId, u64)> {
         .decls
         .get(id)?
         .layout(declarator, body.pool())?;
-    Some((var.name, layout.align))
+    Some(AlignedVariable {
+        name: var.name,
+        alignment: layout.align,
+    })
 }
 
-/// The name and the alignment of a variable of a module.
-fn global(module: &Module, base: Operand) -> Option<(ptx_ir::NameId, u64)> {
+/// Returns a variable of a module.
+fn module_variable(module: &Module, base: Operand) -> Option<AlignedVariable> {
     let Operand::Symbol(symbol) = base else {
         return None;
     };
@@ -208,5 +246,8 @@ fn global(module: &Module, base: Operand) -> Option<(ptx_ir::NameId, u64)> {
         .decls
         .get(id)?
         .layout(declarator, module.pool())?;
-    Some((symbol.name, layout.align))
+    Some(AlignedVariable {
+        name: symbol.name,
+        alignment: layout.align,
+    })
 }

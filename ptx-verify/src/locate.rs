@@ -1,4 +1,4 @@
-//! From a location to a span: the statement is tokenized once for all locations in it.
+//! Resolves locations to spans. A statement is tokenized once for all locations in it.
 
 use alloc::vec::Vec;
 use ptx_ir::constant::read_expression;
@@ -7,15 +7,17 @@ use ptx_ir::{Module, NameId, Span};
 
 use crate::location::{Location, Part, Word};
 
-/// Resolves locations; the tokens of the last statement are kept.
+/// Resolves locations. The tokens of the last statement are kept.
 pub(crate) struct Locator<'m> {
     module: &'m Module,
-    /// The text that spans are in.
+    /// The text in which spans are resolved.
     source: &'m [u8],
+    /// The last statement, and its tokens.
     statement: Span,
     tokens: Vec<Token>,
-    /// The tokens by text and then by position.
+    /// The indices of tokens, sorted by text and then by position.
     by_text: Vec<u32>,
+    /// `None` before a part of an instruction is resolved.
     instruction: Option<InstSpans>,
 }
 
@@ -25,7 +27,7 @@ struct InstSpans {
     guard: Option<Span>,
     modifiers: Vec<Span>,
     operands: Vec<Span>,
-    /// The number of the first token of the operands.
+    /// The index of the first token of the operands.
     first_operand_token: usize,
 }
 
@@ -34,7 +36,7 @@ impl<'m> Locator<'m> {
         Self::of_text(module, module.source())
     }
 
-    /// Resolves locations in another text than the source.
+    /// Creates a locator for another text than the source.
     pub(crate) fn of_text(module: &'m Module, source: &'m [u8]) -> Self {
         Self {
             module,
@@ -46,15 +48,15 @@ impl<'m> Locator<'m> {
         }
     }
 
-    /// The span of a location, from the start of the source.
+    /// Returns the span of a location, from the start of the source.
     pub(crate) fn span(&mut self, location: Location) -> Span {
         if location.part == Part::Whole {
             return location.statement;
         }
         if location.statement != self.statement {
-            self.read(location.statement);
+            self.tokenize(location.statement);
         }
-        self.part(location.part)
+        self.part_span(location.part)
     }
 
     /// The source text of a span.
@@ -66,15 +68,17 @@ impl<'m> Locator<'m> {
         span.of(self.source)
     }
 
-    fn read(&mut self, statement: Span) {
+    fn tokenize(&mut self, statement: Span) {
         self.statement = statement;
         self.instruction = None;
         self.tokens.clear();
-        let tokens = Lexer::fragment(self.bytes(statement)).filter(|t| !t.kind.is_trivia());
-        self.tokens.extend(tokens.map(|t| Token {
-            kind: t.kind,
-            span: t.span.shifted(statement.start),
-        }));
+        let tokens = Lexer::fragment(self.bytes(statement))
+            .filter(|token| !token.kind.is_trivia())
+            .map(|token| Token {
+                kind: token.kind,
+                span: token.span.shifted(statement.start),
+            });
+        self.tokens.extend(tokens);
         self.by_text.clear();
         self.by_text.extend(0..self.tokens.len() as u32);
         let (source, tokens) = (self.source, &self.tokens);
@@ -84,107 +88,126 @@ impl<'m> Locator<'m> {
         });
     }
 
-    fn part(&mut self, part: Part) -> Span {
-        let found = match part {
+    fn part_span(&mut self, part: Part) -> Span {
+        let span = match part {
             Part::Whole => Some(self.statement),
-            Part::Token(word, nth) => self.nth(self.word(word), nth),
+            Part::Token(word, index) => self.token_with_text(self.word_text(word), index),
             Part::DotWord(prefix) => self.dot_word(prefix),
-            Part::After(keyword) => self.after(keyword.as_bytes(), keyword.as_bytes()),
-            Part::Before(keyword, name) => self.before(keyword.as_bytes(), name),
-            Part::Initializer(name) => self.after(self.module.name_bytes(name), b"="),
-            Part::Dimension(name) => self.after(self.module.name_bytes(name), b"["),
-            Part::Label(name, nth) => self.label(self.module.name_bytes(name), nth),
-            Part::Negative(value) => Some(self.negative(value).unwrap_or(self.statement)),
+            Part::After(keyword) => self.token_after(keyword.as_bytes(), keyword.as_bytes()),
+            Part::Before(keyword, name) => self.token_after_last(keyword.as_bytes(), name),
+            Part::Initializer(name) => self.token_after(self.module.name_bytes(name), b"="),
+            Part::Dimension(name) => self.token_after(self.module.name_bytes(name), b"["),
+            Part::Label(name, index) => self.label(self.module.name_bytes(name), index),
+            Part::Negative(value) => Some(self.negative_number(value).unwrap_or(self.statement)),
             Part::Number(value) => Some(self.number(value).unwrap_or(self.statement)),
             part => return self.instruction_part(part),
         };
-        let first = self.tokens.first().map_or(self.statement, |t| t.span);
-        found.unwrap_or(first)
+        let first_token = self
+            .tokens
+            .first()
+            .map_or(self.statement, |token| token.span);
+        span.unwrap_or(first_token)
     }
 
-    fn word(&self, word: Word) -> &'m [u8] {
+    fn word_text(&self, word: Word) -> &'m [u8] {
         match word {
             Word::Keyword(text) => text.as_bytes(),
             Word::Name(name) => self.module.name_bytes(name),
         }
     }
 
-    /// The numbers of the tokens with a text, in order.
-    fn with_text(&self, text: &[u8]) -> &[u32] {
-        let of = |i: &u32| {
-            let token = self.tokens.get(*i as usize);
-            token.map_or(&[][..], |t| self.bytes(t.span))
+    /// Returns the indices of the tokens with a text, in ascending order.
+    fn indices_of(&self, text: &[u8]) -> &[u32] {
+        let token_text = |index: &u32| {
+            let token = self.tokens.get(*index as usize);
+            token.map_or(&[][..], |token| self.bytes(token.span))
         };
-        let start = self.by_text.partition_point(|i| of(i) < text);
-        let end = self.by_text.partition_point(|i| of(i) <= text);
+        let start = self
+            .by_text
+            .partition_point(|index| token_text(index) < text);
+        let end = self
+            .by_text
+            .partition_point(|index| token_text(index) <= text);
         self.by_text.get(start..end).unwrap_or_default()
     }
 
-    fn nth(&self, text: &[u8], nth: u32) -> Option<Span> {
-        let index = *self.with_text(text).get(nth as usize)?;
-        Some(self.tokens.get(index as usize)?.span)
+    /// Returns a token by its text, and by its index among the tokens with this text.
+    fn token_with_text(&self, text: &[u8], index: u32) -> Option<Span> {
+        let token = *self.indices_of(text).get(index as usize)?;
+        Some(self.tokens.get(token as usize)?.span)
     }
 
-    fn label(&self, name: &[u8], nth: u32) -> Option<Span> {
-        let named = self.with_text(name).iter().map(|i| *i as usize);
-        let mut labels = named.filter(|i| {
-            let next = self.tokens.get(i + 1);
-            next.is_some_and(|t| self.bytes(t.span) == b":")
-        });
-        let index = labels.nth(nth as usize)?;
-        self.tokens.get(index).map(|t| t.span)
+    /// Returns the definition of a label by its name, and by its index among the definitions with this name.
+    fn label(&self, name: &[u8], index: u32) -> Option<Span> {
+        self.indices_of(name)
+            .iter()
+            .filter_map(|token| {
+                let token = *token as usize;
+                let next = self.tokens.get(token + 1)?;
+                (self.bytes(next.span) == b":").then_some(self.tokens.get(token)?.span)
+            })
+            .nth(index as usize)
     }
 
     fn dot_word(&self, prefix: &str) -> Option<Span> {
-        let fits = |t: &&Token| {
-            t.kind == TokenKind::DotWord && self.bytes(t.span).starts_with(prefix.as_bytes())
-        };
-        self.tokens.iter().find(fits).map(|t| t.span)
+        let token = self.tokens.iter().find(|token| {
+            token.kind == TokenKind::DotWord
+                && self.bytes(token.span).starts_with(prefix.as_bytes())
+        })?;
+        Some(token.span)
     }
 
-    /// The token after the first `mark` at or after the first token with the text `name`.
-    fn after(&self, name: &[u8], mark: &[u8]) -> Option<Span> {
-        let name = *self.with_text(name).first()?;
-        let marks = self.with_text(mark);
-        let next = marks.get(marks.partition_point(|i| *i < name)).copied();
-        let index = next.map_or(name, |mark| mark + 1) as usize;
+    /// Returns the token after the first `mark` at or after the first token with the text `name`.
+    fn token_after(&self, name: &[u8], mark: &[u8]) -> Option<Span> {
+        let name = *self.indices_of(name).first()?;
+        let marks = self.indices_of(mark);
+        let mark = marks.get(marks.partition_point(|mark| *mark < name));
+        let index = mark.map_or(name, |mark| mark + 1) as usize;
         let token = self.tokens.get(index).or(self.tokens.last());
-        token.map(|t| t.span)
+        token.map(|token| token.span)
     }
 
-    /// The token after the last `keyword` before a name; the name where there is none.
-    fn before(&self, keyword: &[u8], name: NameId) -> Option<Span> {
-        let name = *self.with_text(self.module.name_bytes(name)).first()?;
-        let keywords = self.with_text(keyword);
-        let earlier = keywords.partition_point(|i| *i < name);
-        let last = earlier.checked_sub(1).and_then(|i| keywords.get(i));
+    /// Returns the token after the last `keyword` before a name; the name if there is no such keyword.
+    fn token_after_last(&self, keyword: &[u8], name: NameId) -> Option<Span> {
+        let name = *self.indices_of(self.module.name_bytes(name)).first()?;
+        let keywords = self.indices_of(keyword);
+        let count_before = keywords.partition_point(|keyword| *keyword < name);
+        let last = count_before
+            .checked_sub(1)
+            .and_then(|last| keywords.get(last));
         let index = last.map_or(name, |keyword| keyword + 1) as usize;
-        self.tokens.get(index).map(|t| t.span)
+        self.tokens.get(index).map(|token| token.span)
     }
 
+    /// Returns the first integer with a value, without its sign.
     fn number(&self, value: i64) -> Option<Span> {
-        let equal = |t: &&Token| {
-            let constant = read_expression(self.bytes(t.span), 0, 1).value.ok();
-            let read = constant.and_then(|v| v.as_int());
-            read.map(i64::unsigned_abs) == Some(value.unsigned_abs())
-        };
-        let mut integers = self.tokens.iter().filter(|t| t.kind == TokenKind::Integer);
-        integers.find(equal).map(|t| t.span)
+        let token = self
+            .tokens
+            .iter()
+            .find(|token| self.has_magnitude(token, value))?;
+        Some(token.span)
     }
 
-    fn negative(&self, value: i64) -> Option<Span> {
-        let signed = |pair: &&[Token]| {
-            let (sign, number) = match pair {
-                [sign, number] => (sign, number),
-                _ => return false,
-            };
-            let constant = read_expression(self.bytes(number.span), 0, 1).value.ok();
-            let read = constant.and_then(|v| v.as_int());
-            let is_number = number.kind == TokenKind::Integer && self.bytes(sign.span) == b"-";
-            is_number && read.map(i64::unsigned_abs) == Some(value.unsigned_abs())
-        };
-        let pair = self.tokens.windows(2).find(signed)?;
-        Some(pair.first()?.span.join(pair.last()?.span))
+    /// Returns the first integer with a value after a minus sign, and the sign.
+    fn negative_number(&self, value: i64) -> Option<Span> {
+        self.tokens.windows(2).find_map(|pair| match pair {
+            [sign, number]
+                if self.bytes(sign.span) == b"-" && self.has_magnitude(number, value) =>
+            {
+                Some(sign.span.join(number.span))
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns `true` if a token is an integer with the magnitude of a value.
+    fn has_magnitude(&self, token: &Token, value: i64) -> bool {
+        token.kind == TokenKind::Integer
+            && read_expression(self.bytes(token.span), 0, 1)
+                .value
+                .ok()
+                .and_then(|constant| constant.as_int())
+                .is_some_and(|number| number.unsigned_abs() == value.unsigned_abs())
     }
 
     fn instruction_part(&mut self, part: Part) -> Span {
@@ -192,7 +215,7 @@ impl<'m> Locator<'m> {
             Some(spans) => spans,
             None => self.inst_spans(),
         };
-        let found = match part {
+        let span = match part {
             Part::MnemonicEnd => {
                 let Span { start, end } = spans.mnemonic;
                 Some(Span::new(end.saturating_sub(1).max(start), end))
@@ -208,71 +231,73 @@ impl<'m> Locator<'m> {
             Part::Guard => spans.guard,
             Part::Modifiers(first, last) => join(&spans.modifiers, first, last),
             Part::Operands(first, last) => join(&spans.operands, first, last),
-            Part::Operand(nth) => spans.operands.get(nth as usize).copied(),
+            Part::Operand(index) => spans.operands.get(index as usize).copied(),
             Part::LastOperand => spans.operands.last().copied(),
-            Part::AfterOperand(nth) => rest(&spans.operands, nth),
-            Part::AfterElement(nth, element) => {
-                let operand = spans.operands.get(nth as usize).copied();
-                operand.and_then(|o| rest(&self.elements(o)?, element))
-            }
-            Part::Element(nth, element) => {
-                let operand = spans.operands.get(nth as usize).copied();
-                operand.map(|o| self.element(o, element as usize).unwrap_or(o))
-            }
-            Part::Elements(nth, first, last) => {
-                let operand = spans.operands.get(nth as usize).copied();
-                operand.map(|o| {
-                    let element = |i: u32| self.element(o, i as usize).unwrap_or(o);
-                    element(first).join(element(last))
+            Part::AfterOperand(index) => span_after(&spans.operands, index),
+            Part::AfterElement(index, element) => spans
+                .operands
+                .get(index as usize)
+                .and_then(|operand| span_after(&self.elements(*operand)?, element)),
+            Part::Element(index, element) => spans
+                .operands
+                .get(index as usize)
+                .map(|operand| self.element_or_operand(*operand, element)),
+            Part::Elements(index, first, last) => {
+                spans.operands.get(index as usize).map(|operand| {
+                    self.element_or_operand(*operand, first)
+                        .join(self.element_or_operand(*operand, last))
                 })
             }
-            Part::OperandToken(text) => {
-                let all = self.with_text(text.as_bytes()).iter();
-                let mut inside = all.filter(|i| **i as usize >= spans.first_operand_token);
-                let token = inside.next().and_then(|i| self.tokens.get(*i as usize));
-                token.map(|t| t.span)
-            }
+            Part::OperandToken(text) => self
+                .indices_of(text.as_bytes())
+                .iter()
+                .find(|token| **token as usize >= spans.first_operand_token)
+                .and_then(|token| self.tokens.get(*token as usize))
+                .map(|token| token.span),
             _ => None,
         };
         let mnemonic = spans.mnemonic;
         self.instruction = Some(spans);
-        found.unwrap_or(mnemonic)
+        span.unwrap_or(mnemonic)
     }
 
     fn inst_spans(&self) -> InstSpans {
-        let is = |t: &Token, text: &[u8]| self.bytes(t.span) == text;
-        let mut rest = self.tokens.iter().peekable();
+        let has_text = |token: &Token, text: &[u8]| self.bytes(token.span) == text;
+        let mut tokens = self.tokens.iter().peekable();
         let mut guard = None;
-        if rest.next_if(|t| is(t, b"@")).is_some() {
-            let sign = rest.next_if(|t| is(t, b"!"));
-            let name = rest.next_if(|t| t.kind == TokenKind::Ident);
-            guard = name.map(|n| sign.map_or(n.span, |s| s.span.join(n.span)));
+        if tokens.next_if(|token| has_text(token, b"@")).is_some() {
+            let sign = tokens.next_if(|token| has_text(token, b"!"));
+            let name = tokens.next_if(|token| token.kind == TokenKind::Ident);
+            guard = name.map(|name| sign.map_or(name.span, |sign| sign.span.join(name.span)));
         }
-        let mut mnemonic = rest.next().map_or(self.statement, |t| t.span);
+        let mut mnemonic = tokens.next().map_or(self.statement, |token| token.span);
         let mut modifiers = Vec::new();
-        while let Some(word) = rest.next_if(|t| t.kind == TokenKind::DotWord) {
+        while let Some(word) = tokens.next_if(|token| token.kind == TokenKind::DotWord) {
             mnemonic = mnemonic.join(word.span);
             modifiers.push(word.span);
         }
-        let first = self.tokens.len() - rest.len();
-        let operands = self.tokens.get(first..).unwrap_or_default();
-        let end = operands.iter().position(|t| is(t, b";"));
+        let first_operand_token = self.tokens.len() - tokens.len();
+        let operands = self.tokens.get(first_operand_token..).unwrap_or_default();
+        let end = operands.iter().position(|token| has_text(token, b";"));
         let operands = operands.get(..end.unwrap_or(operands.len()));
         InstSpans {
             mnemonic,
             guard,
             modifiers,
             operands: self.split(operands.unwrap_or_default()),
-            first_operand_token: first,
+            first_operand_token,
         }
     }
 
-    /// A part of an operand with several.
-    fn element(&self, operand: Span, element: usize) -> Option<Span> {
-        self.elements(operand)?.get(element).copied()
+    /// Returns an element of an operand; the operand if there is no such element.
+    fn element_or_operand(&self, operand: Span, element: u32) -> Span {
+        let elements = self.elements(operand);
+        elements
+            .and_then(|elements| elements.get(element as usize).copied())
+            .unwrap_or(operand)
     }
 
-    /// The parts of an operand in brackets, in braces, or on the sides of `|`.
+    /// Returns the elements of an operand in brackets, in braces, or beside `|`.
     fn elements(&self, operand: Span) -> Option<Vec<Span>> {
         let start = self
             .tokens
@@ -281,42 +306,49 @@ impl<'m> Locator<'m> {
         let tokens = self.tokens.get(start..end)?;
         if let Some(bar) = tokens.iter().position(|t| self.bytes(t.span) == b"|") {
             let halves = [tokens.get(..bar)?, tokens.get(bar + 1..)?];
-            return halves.into_iter().map(whole).collect();
+            return halves.into_iter().map(span_of_tokens).collect();
         }
-        let opens = |t: &Token| matches!(self.bytes(t.span), b"[" | b"{" | b"(");
-        let closes = |t: &Token| matches!(self.bytes(t.span), b"]" | b"}" | b")");
-        tokens.first().filter(|t| opens(t))?;
-        let end = tokens.iter().rposition(closes).unwrap_or(tokens.len());
+        if !matches!(self.bytes(tokens.first()?.span), b"[" | b"{" | b"(") {
+            return None;
+        }
+        let end = tokens
+            .iter()
+            .rposition(|token| matches!(self.bytes(token.span), b"]" | b"}" | b")"))
+            .unwrap_or(tokens.len());
         Some(self.split(tokens.get(1..end)?))
     }
 
-    /// The spans between the commas outside of all brackets.
+    /// Returns the spans between the commas outside of all brackets.
     fn split(&self, tokens: &[Token]) -> Vec<Span> {
         let mut depth = 0usize;
-        let parts = tokens.split(|t| {
-            match self.bytes(t.span) {
-                b"[" | b"{" | b"(" => depth += 1,
-                b"]" | b"}" | b")" => depth = depth.saturating_sub(1),
-                b"," => return depth == 0,
-                _ => {}
-            }
-            false
-        });
-        parts.filter_map(whole).collect()
+        tokens
+            .split(|token| {
+                match self.bytes(token.span) {
+                    b"[" | b"{" | b"(" => depth += 1,
+                    b"]" | b"}" | b")" => depth = depth.saturating_sub(1),
+                    b"," => return depth == 0,
+                    _ => {}
+                }
+                false
+            })
+            .filter_map(span_of_tokens)
+            .collect()
     }
 }
 
-/// From the end of the span of a number to the end of the last one.
-fn rest(spans: &[Span], nth: u32) -> Option<Span> {
-    Some(Span::new(spans.get(nth as usize)?.end, spans.last()?.end))
+/// Returns the span from the end of one of the spans to the end of the last one.
+fn span_after(spans: &[Span], index: u32) -> Option<Span> {
+    Some(Span::new(spans.get(index as usize)?.end, spans.last()?.end))
 }
 
-/// From the span of one number to that of another.
+/// Returns the span from one of the spans to another one. If one of them does not exist, the result is the other one.
 fn join(spans: &[Span], first: u32, last: u32) -> Option<Span> {
-    let both = [first, last].map(|i| spans.get(i as usize).copied());
-    both.into_iter().flatten().reduce(Span::join)
+    [first, last]
+        .into_iter()
+        .filter_map(|index| spans.get(index as usize).copied())
+        .reduce(Span::join)
 }
 
-fn whole(tokens: &[Token]) -> Option<Span> {
+fn span_of_tokens(tokens: &[Token]) -> Option<Span> {
     Some(tokens.first()?.span.join(tokens.last()?.span))
 }

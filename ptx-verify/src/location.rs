@@ -1,7 +1,7 @@
 //! The location of a finding: a statement and a part of it. Parts are resolved to spans only when a finding is
 //! rendered, so that rules never read a statement's text.
 
-use ptx_ir::{NameId, Span};
+use ptx_ir::{FuncId, Module, NameId, Span};
 
 /// The text of a token.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -15,9 +15,9 @@ pub(crate) enum Word {
 /// A part of a statement.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
-    /// All of it.
+    /// The complete statement.
     Whole,
-    /// The token with a text, of those the one with this number; the first token of the statement where there is none.
+    /// A token by its text, and by its index among the tokens with this text. If there is none, the first token of the statement.
     Token(Word, u32),
     /// The first dotted word with a prefix.
     DotWord(&'static str),
@@ -29,7 +29,7 @@ pub(crate) enum Part {
     Initializer(NameId),
     /// The first dimension of a name: the token after its `[`.
     Dimension(NameId),
-    /// The definition of a label: of the tokens before a `:` with its name, the one with this number.
+    /// The definition of a label: a token with its name before a `:`, by its index among these tokens.
     Label(NameId, u32),
     /// The integer with a value, and its sign.
     Negative(i64),
@@ -43,21 +43,21 @@ pub(crate) enum Part {
     MnemonicEnd,
     /// The predicate of the guard with its sign.
     Guard,
-    /// Modifiers, from the first to the last of these numbers.
+    /// Modifiers, by the indices of the first and the last one.
     Modifiers(u32, u32),
-    /// An operand by number; the mnemonic where there is none.
+    /// An operand by index; the mnemonic if there is none.
     Operand(u32),
-    /// Operands, from the first to the last of these numbers.
+    /// Operands, by the indices of the first and the last one.
     Operands(u32, u32),
     /// The last operand.
     LastOperand,
-    /// From the end of an operand to the end of the last one.
+    /// The text from the end of an operand to the end of the last operand.
     AfterOperand(u32),
-    /// From the end of a part of an operand to the end of its last part.
+    /// The text from the end of an element of an operand to the end of its last element: the indices of the operand and the element.
     AfterElement(u32, u32),
-    /// A part of an operand in brackets, braces, or around `|`.
+    /// An element of an operand in brackets, in braces, or beside `|`: the indices of the operand and the element.
     Element(u32, u32),
-    /// Parts of an operand, from the first to the last of these numbers.
+    /// Elements of an operand: the indices of the operand, and of the first and the last element.
     Elements(u32, u32, u32),
     /// The token of the operands with a text.
     OperandToken(&'static str),
@@ -72,7 +72,7 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// A span as it is.
+    /// Returns the location of a span.
     pub(crate) const fn exact(span: Span) -> Self {
         Self {
             statement: span,
@@ -84,13 +84,45 @@ impl Location {
         Self { statement, part }
     }
 
-    /// The first token with the text of a keyword.
+    /// Returns the location of the first token with the text of a keyword.
     pub(crate) const fn keyword(statement: Span, text: &'static str) -> Self {
         Self::part(statement, Part::Token(Word::Keyword(text), 0))
     }
 
-    /// The first token with the text of a name.
+    /// Returns the location of the first token with the text of a name.
     pub(crate) const fn name(statement: Span, name: NameId) -> Self {
         Self::part(statement, Part::Token(Word::Name(name), 0))
+    }
+}
+
+/// The spans of a function to which findings about its header refer.
+pub(crate) struct FunctionSpans {
+    pub(crate) header: Span,
+    /// The `{` of the body, or the last character of a declaration.
+    pub(crate) open: Span,
+    /// The `}` of the body, or the last character of a declaration.
+    pub(crate) close: Span,
+    /// The function has a body.
+    pub(crate) is_defined: bool,
+}
+
+impl FunctionSpans {
+    /// `item` is the span of the function with its body.
+    pub(crate) fn new(module: &Module, id: FuncId, item: Span) -> Self {
+        let last_character = |end: u32| Span::new(end.saturating_sub(1), end);
+        match module.body(id) {
+            Some(body) => Self {
+                header: Span::new(item.start, body.base().max(item.start)),
+                open: Span::new(body.base(), body.base() + 1),
+                close: last_character(body.base() + body.end()),
+                is_defined: true,
+            },
+            None => Self {
+                header: item,
+                open: last_character(item.end),
+                close: last_character(item.end),
+                is_defined: false,
+            },
+        }
     }
 }

@@ -9,11 +9,11 @@ use ptx_isa::{StateSpace, Target};
 
 use crate::context::Context;
 use crate::location::Location;
-use crate::problem::resource::{MOST_CONSTANT_BYTES, ResourceProblem};
+use crate::problem::module::{MOST_CONSTANT_BYTES, ResourceProblem};
 use crate::uses::{ModuleNames, Uses};
 
-/// The bytes of one declarator, of all members of a range.
-fn size(pool: &OperandPool, decl: &VarDecl, declarator: &Declarator) -> i64 {
+/// Returns the size in bytes of the variables of a declarator: one variable, or all of a range.
+fn declarator_bytes(pool: &OperandPool, decl: &VarDecl, declarator: &Declarator) -> i64 {
     let layout = decl.layout(declarator, pool);
     let bytes = layout.and_then(|l| l.size).unwrap_or(0);
     let count = pool.integer(declarator.count).unwrap_or(1);
@@ -22,44 +22,47 @@ fn size(pool: &OperandPool, decl: &VarDecl, declarator: &Declarator) -> i64 {
         .saturating_mul(count)
 }
 
-fn of_space(
+/// Returns the declarations of variables in a space that allocate memory.
+fn declarations_in_space(
     declarations: &Declarations,
     space: StateSpace,
 ) -> impl Iterator<Item = (DeclId, &VarDecl)> {
-    let all = declarations.decls.iter();
-    all.filter(move |(_, d)| d.space.base() == space && d.linkage != Some(Linkage::Extern))
+    declarations.decls.iter().filter(move |(_, decl)| {
+        decl.space.base() == space && decl.linkage != Some(Linkage::Extern)
+    })
 }
 
-/// The bytes of all variables in a space.
-fn total(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> i64 {
-    let of = |(id, decl): (DeclId, &VarDecl)| -> i64 {
-        let all = declarations.declarators(id).iter();
-        all.fold(0, |sum: i64, d| sum.saturating_add(size(pool, decl, d)))
-    };
-    of_space(declarations, space)
-        .map(of)
+/// Returns the total size in bytes of the variables in a space.
+fn total_bytes(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> i64 {
+    declarations_in_space(declarations, space)
+        .flat_map(|(id, decl)| {
+            let declarators = declarations.declarators(id).iter();
+            declarators.map(move |declarator| declarator_bytes(pool, decl, declarator))
+        })
         .fold(0, i64::saturating_add)
 }
 
-/// The bytes of the shared variables of a body.
-pub(crate) fn shared_of(body: &Body) -> i64 {
-    total(body.declarations(), body.pool(), StateSpace::Shared)
+/// Returns the total size in bytes of the shared variables of a body.
+pub(crate) fn shared_bytes(body: &Body) -> i64 {
+    total_bytes(body.declarations(), body.pool(), StateSpace::Shared)
 }
 
-/// Whether a body declares constants.
+/// Returns `true` if a body declares constants.
 pub(crate) fn has_constants(body: &Body) -> bool {
-    let mut constants = of_space(body.declarations(), StateSpace::Const);
-    constants.next().is_some()
+    declarations_in_space(body.declarations(), StateSpace::Const)
+        .next()
+        .is_some()
 }
 
-/// All constants of a module, including those of functions, must fit one bank.
-pub(crate) fn constants(context: &mut Context<'_>) {
+/// Reports constants that do not fit one bank together with all others of the module and its functions.
+pub(crate) fn check_constants(context: &mut Context<'_>) {
     let module = context.module;
     let mut end = 0i64;
     for (id, item) in module.items() {
         if let Item::Decl(decl) = item {
-            let tables = (module.declarations(), module.pool());
-            constant(context, &mut end, tables, decl, module.span(id));
+            let (declarations, pool) = (module.declarations(), module.pool());
+            let span = module.span(id);
+            check_constant(context, &mut end, declarations, pool, decl, span);
         }
     }
     for (_, _, body) in module.definitions() {
@@ -68,32 +71,33 @@ pub(crate) fn constants(context: &mut Context<'_>) {
         }
         for (stmt, statement) in body.statements() {
             if let Statement::Decl(decl) = statement {
-                let tables = (body.declarations(), body.pool());
-                constant(context, &mut end, tables, decl, body.source_span(stmt));
+                let (declarations, pool) = (body.declarations(), body.pool());
+                let span = body.source_span(stmt);
+                check_constant(context, &mut end, declarations, pool, decl, span);
             }
         }
     }
 }
 
-/// Adds a declaration to the bytes of all constants.
-fn constant(
+/// Adds the size of a declaration to `end`, the total size of the constants, and reports the variable that exceeds the limit.
+fn check_constant(
     context: &mut Context<'_>,
     end: &mut i64,
-    (declarations, pool): (&Declarations, &OperandPool),
+    declarations: &Declarations,
+    pool: &OperandPool,
     id: DeclId,
     span: Span,
 ) {
     let Some(decl) = declarations.decls.get(id) else {
         return;
     };
-    let external = decl.linkage == Some(Linkage::Extern);
-    if decl.space.base() != StateSpace::Const || external {
+    if decl.space.base() != StateSpace::Const || decl.linkage == Some(Linkage::Extern) {
         return;
     }
     for declarator in declarations.declarators(id) {
-        let before = *end;
-        *end = end.saturating_add(size(pool, decl, declarator));
-        if before <= MOST_CONSTANT_BYTES && *end > MOST_CONSTANT_BYTES {
+        let start = *end;
+        *end = start.saturating_add(declarator_bytes(pool, decl, declarator));
+        if start <= MOST_CONSTANT_BYTES && *end > MOST_CONSTANT_BYTES {
             let name = declarator.name;
             let location = Location::name(span, name);
             context.report(location, ResourceProblem::ConstantBytes(name, *end));
@@ -101,13 +105,13 @@ fn constant(
     }
 }
 
-/// The number of names that may be visited to sum up the shared variables of all kernels, and the additional number for each name that a
+/// The maximum number of visited names when the shared variables of all kernels are added up, and the additional number for each name that a
 /// body uses: kernels that share large call graphs need a quadratic number.
-const VISITS: usize = 1 << 20;
-const VISITS_PER_NAME: usize = 16;
+const MOST_VISITS: usize = 1 << 20;
+const MOST_VISITS_PER_NAME: usize = 16;
 
-/// The bytes of shared memory that each kernel of the module declares or uses, with those of the functions that it mentions;
-/// without padding between variables, and without dynamic shared memory, which the launch allocates. `None` where kernels
+/// Returns the size in bytes of the shared memory that each kernel of the module declares or uses, including that of the functions that it references;
+/// without padding between variables, and without dynamic shared memory, which the launch allocates. The size is `None` if kernels
 /// share such large call graphs that the sums would take quadratic time.
 ///
 /// ```
@@ -122,29 +126,33 @@ const VISITS_PER_NAME: usize = 16;
 pub fn shared_memory(module: &Module) -> Vec<(FuncId, Option<u64>)> {
     let uses = Uses::new(module);
     let mut graph = SharedUses::new(module, &uses);
-    let bytes = kernels(module).map(|(id, function)| (id, graph.bytes(id, function)));
-    bytes
-        .map(|(id, bytes)| (id, bytes.and_then(|b| u64::try_from(b).ok())))
+    kernels(module)
+        .map(|(id, function)| {
+            let bytes = graph.kernel_bytes(id, function);
+            (id, bytes.and_then(|bytes| u64::try_from(bytes).ok()))
+        })
         .collect()
 }
 
 fn kernels(module: &Module) -> impl Iterator<Item = (FuncId, &Function)> {
-    let kernels = module.definitions().map(|(id, function, _)| (id, function));
-    kernels.filter(|(_, function)| function.kind == FunctionKind::Entry)
+    module
+        .definitions()
+        .map(|(id, function, _)| (id, function))
+        .filter(|(_, function)| function.kind == FunctionKind::Entry)
 }
 
-/// Checks that the shared variables of each kernel fit.
-pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
+/// Reports kernels whose shared variables do not fit.
+pub(crate) fn check_shared(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     let module = context.module;
     let mut graph = SharedUses::new(module, uses);
-    let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
+    let module_bytes = total_bytes(module.declarations(), module.pool(), StateSpace::Shared);
     let target = context.environment.target().unwrap_or(Target::Sm10);
     let most = target.most_shared_bytes();
-    if uses.shared().fold(of_module, i64::saturating_add) <= most.into() {
+    if module_bytes.saturating_add(uses.total_shared_bytes()) <= most.into() {
         return;
     }
     for (id, function) in kernels(module) {
-        let Some(bytes) = graph.bytes(id, function) else {
+        let Some(bytes) = graph.kernel_bytes(id, function) else {
             let problem = ResourceProblem::SharedBytesUnknown(function.name);
             context.report(names.function(id), problem);
             return;
@@ -156,32 +164,33 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames
     }
 }
 
-/// The bytes of each shared variable at module level.
-fn shared_sizes(module: &Module) -> Vec<i64> {
+/// Returns the size in bytes of each shared variable at module level, by symbol.
+fn shared_variable_bytes(module: &Module) -> Vec<i64> {
     let mut sizes = vec![0i64; module.symbols().len()];
-    for (decl, of) in of_space(module.declarations(), StateSpace::Shared) {
-        for declarator in module.declarations().declarators(decl) {
+    for (id, decl) in declarations_in_space(module.declarations(), StateSpace::Shared) {
+        for declarator in module.declarations().declarators(id) {
             if let Binding::Symbol(symbol) = declarator.binding
-                && let Some(bytes) = sizes.get_mut(symbol.index())
+                && let Some(size) = sizes.get_mut(symbol.index())
             {
-                *bytes = bytes.saturating_add(size(module.pool(), of, declarator));
+                let bytes = declarator_bytes(module.pool(), decl, declarator);
+                *size = size.saturating_add(bytes);
             }
         }
     }
     sizes
 }
 
-/// The shared variables of functions, and which functions they use.
+/// Adds up the shared variables of kernels and of the functions that they reach.
 struct SharedUses<'a> {
     uses: &'a Uses,
-    /// The definition of each name.
+    /// By symbol: the function that it names, if that is defined.
     definitions: Vec<Option<FuncId>>,
-    /// The bytes of each variable at module level.
-    of_symbols: Vec<i64>,
-    /// The last kernel that each name was visited for.
+    /// By symbol: the size in bytes of a shared variable of the module.
+    variable_bytes: Vec<i64>,
+    /// By symbol: the last kernel for which it was visited.
     visited_for: Vec<Option<FuncId>>,
     /// The number of names that may still be visited.
-    visits: usize,
+    remaining_visits: usize,
 }
 
 impl<'a> SharedUses<'a> {
@@ -195,38 +204,39 @@ impl<'a> SharedUses<'a> {
         }
         Self {
             uses,
-            of_symbols: shared_sizes(module),
+            variable_bytes: shared_variable_bytes(module),
             visited_for: vec![None; definitions.len()],
             definitions,
-            visits: VISITS + VISITS_PER_NAME * uses.count(),
+            remaining_visits: MOST_VISITS + MOST_VISITS_PER_NAME * uses.count(),
         }
     }
 
-    /// Whether a name is visited for the first time for a kernel.
-    fn is_new(&mut self, symbol: SymbolId, kernel: FuncId) -> bool {
+    /// Marks a name as visited for a kernel; returns `true` at the first visit.
+    fn visit(&mut self, symbol: SymbolId, kernel: FuncId) -> bool {
         let last = self.visited_for.get_mut(symbol.index());
         last.is_some_and(|last| last.replace(kernel) != Some(kernel))
     }
 
-    /// The bytes that a kernel and all functions that it reaches declare and use; `None` if that takes too many visits.
-    fn bytes(&mut self, kernel: FuncId, function: &Function) -> Option<i64> {
-        let mut open = vec![kernel];
-        if let Some(own) = function.symbol {
-            self.is_new(own, kernel);
+    /// Returns the size in bytes of the shared variables that a kernel and all functions that it reaches declare and use; `None` if that takes too
+    /// many visits.
+    fn kernel_bytes(&mut self, kernel: FuncId, function: &Function) -> Option<i64> {
+        let mut worklist = vec![kernel];
+        if let Some(symbol) = function.symbol {
+            self.visit(symbol, kernel);
         }
-        let mut bytes = 0i64;
-        while let Some(next) = open.pop() {
-            let used = self.uses.of(next);
-            self.visits = self.visits.checked_sub(1 + used.len())?;
-            bytes = bytes.saturating_add(self.uses.shared_of(next));
-            for &symbol in used {
-                if self.is_new(symbol, kernel) {
-                    let size = self.of_symbols.get(symbol.index()).copied()?;
-                    bytes = bytes.saturating_add(size);
-                    open.extend(self.definitions.get(symbol.index()).copied().flatten());
+        let mut total = 0i64;
+        while let Some(function) = worklist.pop() {
+            let names = self.uses.names(function);
+            self.remaining_visits = self.remaining_visits.checked_sub(1 + names.len())?;
+            total = total.saturating_add(self.uses.shared_bytes(function));
+            for &symbol in names {
+                if self.visit(symbol, kernel) {
+                    let bytes = self.variable_bytes.get(symbol.index()).copied()?;
+                    total = total.saturating_add(bytes);
+                    worklist.extend(self.definitions.get(symbol.index()).copied().flatten());
                 }
             }
         }
-        Some(bytes)
+        Some(total)
     }
 }

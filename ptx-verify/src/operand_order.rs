@@ -4,90 +4,87 @@
 use alloc::vec::Vec;
 use ptx_isa::{ActualOperand, FormMatch, MAX_OPERANDS, OperandShape, OperandViolation, Violation};
 
-use crate::explain::{Explainer, Explanation, Search, named};
+use crate::explain::{Explainer, Explanation, Search, named_form};
 use crate::location::Part;
 use crate::problem::instruction::InstProblemKind;
 
-/// The most operands of an instruction for which other orders are tried: there are about as many as the square of this.
+/// The maximum number of operands of an instruction for which other orders are tried. The number of orders is about the square of it.
 const MOST_REORDERED: usize = 8;
 
 impl Explainer<'_, '_> {
-    /// One change of the list of operands that makes the instruction legal, if several operands are wrong.
-    pub(crate) fn one_mistake(&self, selected: &FormMatch<'_>) -> Option<Explanation> {
-        let mut wrong: Vec<usize> = Vec::new();
-        let mut of_kind = 0;
+    /// Explains several wrong operands by one change of the list of operands that makes the instruction legal.
+    pub(crate) fn single_mistake(&self, selected: &FormMatch<'_>) -> Option<Explanation> {
+        let mut wrong_operands: Vec<usize> = Vec::new();
+        let mut wrong_kinds = 0;
         for violation in selected.violations().as_slice() {
             if let Violation::Operand(index, problem) = *violation {
-                wrong.push(index);
-                of_kind += usize::from(problem != OperandViolation::Type);
+                wrong_operands.push(index);
+                wrong_kinds += usize::from(problem != OperandViolation::Type);
             }
         }
-        wrong.dedup();
-        // One wrong operand is wrong itself.
-        if wrong.len() < 2
+        wrong_operands.dedup();
+        // A single wrong operand is the mistake.
+        if wrong_operands.len() < 2
             || self.search == Search::None
             || self.query.operands().len() > MAX_OPERANDS
         {
             return None;
         }
-        let reordered = self.reordered(selected);
-        let reordered = reordered.filter(|_| of_kind != 1);
-        reordered
-            .or_else(|| self.extra(selected))
+        self.wrong_order(selected)
+            .filter(|_| wrong_kinds != 1)
+            .or_else(|| self.extra_operand(selected))
             .or_else(|| self.missing_parentheses())
     }
 
-    fn is_legal(&self, operands: &[ActualOperand<'_>]) -> bool {
+    pub(crate) fn is_legal(&self, operands: &[ActualOperand<'_>]) -> bool {
         let form = self.environment.select(&self.query.with_operands(operands));
-        form.is_ok_and(|f| f.violations().is_empty())
+        form.is_ok_and(|form| form.violations().is_empty())
     }
 
-    /// An operand that is legal in another place, the nearest one first.
-    fn reordered(&self, selected: &FormMatch<'_>) -> Option<Explanation> {
+    /// Explains an operand that is legal in another place. Near places are preferred.
+    fn wrong_order(&self, selected: &FormMatch<'_>) -> Option<Explanation> {
         let operands = self.query.operands();
         let count = operands.len();
         if count > MOST_REORDERED {
             return None;
         }
-        let moves = (1..count).flat_map(|distance| {
-            let forward = (0..count - distance).map(move |from| (from, from + distance));
-            let back = (0..count - distance).map(move |to| (to + distance, to));
-            // Two neighbours change places either way.
-            forward.chain(back.filter(move |_| distance > 1))
-        });
-        let legal = |&(from, to): &(usize, usize)| {
-            let mut operands = operands.to_vec();
-            let moved = operands.remove(from);
-            operands.insert(to, moved);
-            self.is_legal(&operands)
-        };
-        let (from, to) = moves.into_iter().find(legal)?;
-        let kind = InstProblemKind::Reordered(named(selected), from as u32, to as u32);
+        let (from, to) = (1..count)
+            .flat_map(|distance| {
+                let forward = (0..count - distance).map(move |from| (from, from + distance));
+                let backward = (0..count - distance).map(move |to| (to + distance, to));
+                // Neighbors are exchanged by both moves.
+                forward.chain(backward.filter(move |_| distance > 1))
+            })
+            .find(|&(from, to)| {
+                let mut operands = operands.to_vec();
+                let operand = operands.remove(from);
+                operands.insert(to, operand);
+                self.is_legal(&operands)
+            })?;
+        let kind = InstProblemKind::Reordered(named_form(selected), from as u32, to as u32);
         let part = Part::Operands(from.min(to) as u32, from.max(to) as u32);
         Some(Explanation::new(part, kind))
     }
 
-    /// An operand without which the others are legal.
-    fn extra(&self, selected: &FormMatch<'_>) -> Option<Explanation> {
-        let legal = |extra: &usize| {
+    /// Explains an operand without which the instruction is legal.
+    fn extra_operand(&self, selected: &FormMatch<'_>) -> Option<Explanation> {
+        let index = (0..self.query.operands().len()).find(|index| {
             let mut operands = self.query.operands().to_vec();
-            operands.remove(*extra);
+            operands.remove(*index);
             !operands.is_empty() && self.is_legal(&operands)
-        };
-        let extra = (0..self.query.operands().len()).find(legal)? as u32;
-        let kind = InstProblemKind::Extra(named(selected), extra);
-        Some(Explanation::new(Part::Operand(extra), kind))
+        })? as u32;
+        let kind = InstProblemKind::Extra(named_form(selected), index);
+        Some(Explanation::new(Part::Operand(index), kind))
     }
 
-    /// An address in brackets, or a pair, that is written as two operands.
-    pub(crate) fn apart(&self) -> Option<Explanation> {
+    /// Explains an address in brackets, or a pair, that is written as two operands.
+    pub(crate) fn split_operand(&self) -> Option<Explanation> {
         let operands = self.query.operands();
         if self.search == Search::None || operands.len() > MAX_OPERANDS + 1 {
             return None;
         }
         for first in 0..operands.len().saturating_sub(1) {
-            let (before, rest) = operands.split_at(first);
-            let ([a, b], after) = (rest.get(..2)?, rest.get(2..)?) else {
+            let [a, b] = operands.get(first..first + 2)? else {
                 return None;
             };
             let pair = [*a, *b];
@@ -95,10 +92,11 @@ impl Explainer<'_, '_> {
                 OperandShape::Bracket([inner]) => [*inner, *b],
                 _ => pair,
             };
-            for joined in [OperandShape::Pair(&pair), OperandShape::Bracket(&bracket)] {
-                let joined = [ActualOperand::new(joined)];
-                if self.is_legal(&[before, &joined, after].concat()) {
-                    let is_pair = matches!(joined[0].shape, OperandShape::Pair(_));
+            for shape in [OperandShape::Pair(&pair), OperandShape::Bracket(&bracket)] {
+                let mut joined = operands.to_vec();
+                joined.splice(first..first + 2, [ActualOperand::new(shape)]);
+                if self.is_legal(&joined) {
+                    let is_pair = matches!(shape, OperandShape::Pair(_));
                     let first = first as u32;
                     let kind = InstProblemKind::Apart(first, is_pair);
                     return Some(Explanation::new(Part::Operands(first, first + 1), kind));
@@ -108,23 +106,23 @@ impl Explainer<'_, '_> {
         None
     }
 
-    /// Lists of a call that are written without parentheses.
+    /// Explains lists of a call that are written without parentheses.
     fn missing_parentheses(&self) -> Option<Explanation> {
         let operands = self.query.operands();
-        for function in 0..2.min(operands.len()) {
-            let (results, rest) = operands.split_at(function);
-            let (callee, arguments) = rest.split_first()?;
-            let mut lists = Vec::new();
+        for callee_index in 0..2.min(operands.len()) {
+            let (results, callee_and_arguments) = operands.split_at(callee_index);
+            let (callee, arguments) = callee_and_arguments.split_first()?;
+            let mut grouped = Vec::new();
             if !results.is_empty() {
-                lists.push(ActualOperand::new(OperandShape::List(results)));
+                grouped.push(ActualOperand::new(OperandShape::List(results)));
             }
-            lists.push(*callee);
+            grouped.push(*callee);
             if !arguments.is_empty() {
-                lists.push(ActualOperand::new(OperandShape::List(arguments)));
+                grouped.push(ActualOperand::new(OperandShape::List(arguments)));
             }
-            if self.is_legal(&lists) {
+            if self.is_legal(&grouped) {
                 let last = operands.len() as u32 - 1;
-                let kind = InstProblemKind::MissingParentheses(function as u32, last);
+                let kind = InstProblemKind::MissingParentheses(callee_index as u32, last);
                 return Some(Explanation::new(Part::Operands(0, last), kind));
             }
         }

@@ -2,9 +2,7 @@
 //! under a guard. Manual 7.1, 9.7.9.8, 9.7.9.11.
 
 use alloc::vec::Vec;
-use ptx_ir::{
-    Binding, Body, EntityId, FuncId, FunctionKind, Inst, Module, Operand, StmtId, Var, VarId,
-};
+use ptx_ir::{Binding, Body, EntityId, FuncId, FunctionKind, Inst, Module, Operand, StmtId, VarId};
 use ptx_isa::{Access, Form, StateSpace};
 
 use crate::context::Context;
@@ -28,15 +26,17 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    /// The access of any form of an instruction.
-    pub(crate) fn of(forms: &[&Form]) -> Self {
-        let access = |wanted: &[Access]| {
-            let mut operands = forms.iter().flat_map(|f| f.operands());
-            operands.any(|o| wanted.contains(&o.access()))
+    /// Combines the accesses of all forms of an instruction.
+    pub(crate) fn new(forms: &[&Form]) -> Self {
+        let has_access = |accesses: &[Access]| {
+            forms
+                .iter()
+                .flat_map(|form| form.operands())
+                .any(|operand| accesses.contains(&operand.access()))
         };
         Self {
-            reads: access(&[Access::Read, Access::ReadWrite]),
-            writes: access(&[Access::Write, Access::ReadWrite]),
+            reads: has_access(&[Access::Read, Access::ReadWrite]),
+            writes: has_access(&[Access::Write, Access::ReadWrite]),
         }
     }
 }
@@ -44,6 +44,7 @@ impl Effects {
 /// The parameters and results of one function; empty for a kernel.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Parameters {
+    /// By variable.
     directions: Vec<Option<Direction>>,
 }
 
@@ -55,11 +56,11 @@ impl Parameters {
         let Some(function) = function.filter(|f| f.kind == FunctionKind::Func) else {
             return;
         };
-        let sides = [
+        let lists = [
             (function.interface.params, Direction::Input),
             (function.interface.returns, Direction::Output),
         ];
-        for (range, direction) in sides {
+        for (range, direction) in lists {
             for param in range.of(module.params()) {
                 if let Binding::Var(var) = param.binding {
                     self.directions.resize(body.vars().len(), None);
@@ -79,9 +80,9 @@ impl Parameters {
         }
     }
 
-    /// Whether there are rules about an instruction with these effects.
+    /// Returns `true` if there are rules about an instruction with these effects.
     #[inline]
-    pub(crate) fn matters(&self, is_guarded: bool, effects: Effects) -> bool {
+    pub(crate) fn has_rules(&self, is_guarded: bool, effects: Effects) -> bool {
         (!self.directions.is_empty() || is_guarded) && (effects.reads || effects.writes)
     }
 
@@ -96,11 +97,11 @@ impl Parameters {
         operands: &[Operand],
         effects: Effects,
     ) {
-        let guarded = inst.guard().is_some();
-        if !self.matters(guarded, effects) {
+        let is_guarded = inst.guard().is_some();
+        if !self.has_rules(is_guarded, effects) {
             return;
         }
-        for (nth, &operand) in (0..).zip(operands) {
+        for (index, &operand) in (0..).zip(operands) {
             let Operand::Address(id) = operand else {
                 continue;
             };
@@ -112,14 +113,14 @@ impl Parameters {
                 continue;
             };
             let direction = self.directions.get(id.index()).copied().flatten();
-            let of_call = |v: &Var| v.stmt.is_some() && v.space.base() == StateSpace::Param;
+            let is_call_parameter = var.stmt.is_some() && var.space.base() == StateSpace::Param;
             let problem = match direction {
                 Some(Direction::Input) if effects.writes => CallProblem::ParameterWritten(var.name),
                 Some(Direction::Output) if effects.reads => CallProblem::ResultRead(var.name),
-                None if guarded && of_call(var) => CallProblem::GuardedParameter(var.name),
+                None if is_guarded && is_call_parameter => CallProblem::GuardedParameter(var.name),
                 _ => continue,
             };
-            let location = Location::part(body.source_span(stmt), Part::Operand(nth));
+            let location = Location::part(body.source_span(stmt), Part::Operand(index));
             context.report(location, problem);
         }
     }

@@ -1,55 +1,55 @@
-//! Whether two prototypes agree. Manual 7.1.
+//! Compares prototypes. Manual 7.1.
 
 use ptx_ir::{Interface, Module, Param};
 use ptx_isa::Directive;
 
 use crate::problem::redeclaration::{List, Property, PrototypeDifference};
 
-/// Whether a header has `.noreturn`.
+/// Returns `true` if a header has `.noreturn`.
 pub(crate) fn is_noreturn(module: &Module, interface: &Interface) -> bool {
-    let mut all = interface
+    interface
         .directives
         .of(module.interface_directives())
-        .iter();
-    all.any(|d| d.directive == Directive::Noreturn)
+        .iter()
+        .any(|stmt| stmt.directive == Directive::Noreturn)
 }
 
-/// The difference between a prototype and the first one.
+/// Returns the first difference between the first prototype of a name and a later one.
 pub(crate) fn difference(
     module: &Module,
     first: &Interface,
-    now: &Interface,
+    later: &Interface,
 ) -> Option<PrototypeDifference> {
     let lists = [
-        (first.returns, now.returns, List::Results),
-        (first.params, now.params, List::Parameters),
+        (first.returns, later.returns, List::Results),
+        (first.params, later.params, List::Parameters),
     ];
-    for (first, now, list) in lists {
-        if first.len != now.len {
-            return Some(PrototypeDifference::Count(list, now.len, first.len));
+    for (first, later, list) in lists {
+        if first.len != later.len {
+            return Some(PrototypeDifference::Count(list, later.len, first.len));
         }
         let pairs = first
             .of(module.params())
             .iter()
-            .zip(now.of(module.params()));
-        for (nth, (first, now)) in (1..).zip(pairs) {
-            if let Some(property) = parameters(module, first, now) {
-                return Some(PrototypeDifference::Item(list, nth, property));
+            .zip(later.of(module.params()));
+        for (position, (first, later)) in (1..).zip(pairs) {
+            if let Some(property) = parameter_difference(module, first, later) {
+                return Some(PrototypeDifference::Item(list, position, property));
             }
         }
     }
     None
 }
 
-fn parameters(module: &Module, a: &Param, b: &Param) -> Option<Property> {
+fn parameter_difference(module: &Module, a: &Param, b: &Param) -> Option<Property> {
     let pool = module.pool();
-    let dims = |p: &Param| {
-        let dims = pool.slice(p.dims).iter();
-        dims.map(|d| pool.integer(*d).unwrap_or(0))
+    let dims = |param: &Param| {
+        let dims = pool.slice(param.dims).iter();
+        dims.map(|dim| pool.integer(*dim).unwrap_or(0))
     };
-    let align = |p: &Param| {
-        let natural = p.ty.known().map_or(1, |t| i64::from(t.bits() / 8));
-        pool.integer(p.align).unwrap_or(natural)
+    let align = |param: &Param| {
+        let natural = param.ty.known().map_or(1, |ty| i64::from(ty.bits() / 8));
+        pool.integer(param.align).unwrap_or(natural)
     };
     if a.ty != b.ty || a.vector != b.vector || !dims(a).eq(dims(b)) {
         Some(Property::Type)

@@ -1,8 +1,10 @@
-//! The register that is probably meant if an instruction does not accept an operand. Computed for errors only.
+//! Chooses the register that is probably meant where an instruction does not accept an operand. Used for errors only.
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::{Body, EntityId, Module, Operand, RegId, SigId, Statement, StmtId};
+use ptx_ir::{
+    Body, EntityId, Module, Operand, RegDecl, RegDeclId, RegId, SigId, Statement, StmtId,
+};
 use ptx_isa::{Role, ScalarType};
 
 /// A register in an instruction.
@@ -10,7 +12,7 @@ use ptx_isa::{Role, ScalarType};
 struct Mention {
     stmt: StmtId,
     register: RegId,
-    written: bool,
+    is_written: bool,
 }
 
 /// The registers that the instructions of a body mention, in the order of the text.
@@ -28,10 +30,10 @@ pub(crate) enum Purpose {
 
 /// The requirements of the register that is meant.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct Requirements<'a> {
     pub(crate) stmt: StmtId,
     pub(crate) purpose: Purpose,
-    /// The types that it may have, the best first.
+    /// The legal types, the best first.
     pub(crate) types: &'a [ScalarType],
 }
 
@@ -39,130 +41,167 @@ pub(crate) struct Wanted<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) name: String,
-    /// Why it is likely; `None` where others would do as well.
+    /// `None` if other registers are as likely.
     pub(crate) reason: Option<&'static str>,
 }
 
 impl RegisterUses {
-    pub(crate) fn of(module: &Module, body: &Body) -> Self {
+    pub(crate) fn new(module: &Module, body: &Body) -> Self {
         let mut mentions = Vec::new();
         for (stmt, statement) in body.statements() {
             let Statement::Inst(id) = statement else {
                 continue;
             };
             let Some(inst) = body.inst(id) else { continue };
-            let guard = inst.guard().map(|g| (body.pool().get(g.predicate), false));
-            let defines = writes_first(module, inst.sig);
-            let operands = body.operands(id).iter().copied().enumerate();
-            let operands = operands.map(|(i, operand)| (operand, i == 0 && defines));
-            for (operand, written) in guard.into_iter().chain(operands) {
-                let parts = body.pool().walk_operand(operand);
-                let registers = parts.filter_map(|o| match o {
-                    Operand::Reg(register) => Some(register),
-                    _ => None,
-                });
-                mentions.extend(registers.map(|register| Mention {
-                    stmt,
-                    register,
-                    written,
-                }));
+            let guard = inst
+                .guard()
+                .map(|guard| (body.pool().get(guard.predicate), false));
+            let writes_first_operand = writes_first_operand(module, inst.sig);
+            let operands = body
+                .operands(id)
+                .iter()
+                .enumerate()
+                .map(|(index, operand)| (*operand, index == 0 && writes_first_operand));
+            for (operand, is_written) in guard.into_iter().chain(operands) {
+                for part in body.pool().walk_operand(operand) {
+                    if let Operand::Reg(register) = part {
+                        mentions.push(Mention {
+                            stmt,
+                            register,
+                            is_written,
+                        });
+                    }
+                }
             }
         }
         Self { mentions }
     }
 
-    /// The register that is meant in a statement, apart from those that are `taken`: one that is written before and not read
-    /// anywhere, or read after it and not written; else the last one that is written before it, or one that is not used.
+    /// Returns the register that is meant in a statement, apart from those in `excluded`. To be read: the nearest register that is written before
+    /// it, if possible one that is not read elsewhere. To be written: the nearest register that is read after it and not written elsewhere, or else
+    /// one that is not used.
     pub(crate) fn choose(
         &self,
         module: &Module,
         body: &Body,
-        wanted: Wanted<'_>,
-        taken: &[String],
+        requirements: Requirements<'_>,
+        excluded: &[String],
     ) -> Option<Choice> {
-        let writes = wanted.purpose == Purpose::Write;
+        let Requirements {
+            stmt,
+            purpose,
+            types,
+        } = requirements;
+        let is_write = purpose == Purpose::Write;
         let index = self
             .mentions
-            .partition_point(|m| body.precedes(m.stmt, wanted.stmt));
+            .partition_point(|mention| body.precedes(mention.stmt, stmt));
         let (earlier, later) = self.mentions.split_at_checked(index)?;
-        let mut used = vec![false; body.registers().len()];
+        // The registers that another statement uses for the same purpose.
+        let mut is_used = vec![false; body.registers().len()];
         for mention in &self.mentions {
-            if mention.stmt != wanted.stmt
-                && mention.written == writes
-                && let Some(used) = used.get_mut(mention.register.index())
+            if mention.stmt != stmt
+                && mention.is_written == is_write
+                && let Some(is_used) = is_used.get_mut(mention.register.index())
             {
-                *used = true;
+                *is_used = true;
             }
         }
-        let key = |(place, m): (usize, &Mention)| {
-            let decl = body.reg_decl_of(m.register)?;
-            let ty = decl.ty.known().filter(|_| is_visible(decl));
-            let rank = wanted.types.iter().position(|t| Some(*t) == ty)?;
-            let used = used.get(m.register.index()).is_some_and(|u| *u);
-            let taken = taken.contains(&name(module, body, m.register)) || used && writes;
-            (!taken).then_some((used, rank, place, m.register))
+        let candidate = |(distance, mention): (usize, &Mention)| {
+            let register = mention.register;
+            let decl = body.reg_decl_of(register)?;
+            let ty = decl.ty.known().filter(|_| is_visible(decl))?;
+            let rank = types.iter().position(|other| *other == ty)?;
+            let is_used = is_used.get(register.index()).is_some_and(|used| *used);
+            let is_excluded = excluded.contains(&name(module, body, register));
+            (!is_excluded && !(is_used && is_write)).then_some(Candidate {
+                is_used,
+                rank,
+                distance,
+                register,
+            })
         };
-        let best = match wanted.purpose {
-            Purpose::Read => {
-                let written = earlier.iter().rev().filter(|m| m.written);
-                written.enumerate().filter_map(key).min()
-            }
-            Purpose::Write => {
-                let read = later.iter().filter(|m| m.stmt != wanted.stmt && !m.written);
-                read.enumerate().filter_map(key).min()
-            }
+        let best = match purpose {
+            Purpose::Read => earlier
+                .iter()
+                .rev()
+                .filter(|mention| mention.is_written)
+                .enumerate()
+                .filter_map(candidate)
+                .min(),
+            Purpose::Write => later
+                .iter()
+                .filter(|mention| mention.stmt != stmt && !mention.is_written)
+                .enumerate()
+                .filter_map(candidate)
+                .min(),
         };
-        let reason = match wanted.purpose {
+        let reason = match purpose {
             Purpose::Read => "which is written and not read",
             Purpose::Write => "which is read and not written",
         };
         match best {
-            Some((used, .., register)) => Some(Choice {
-                name: name(module, body, register),
-                reason: (!used).then_some(reason),
+            Some(best) => Some(Choice {
+                name: name(module, body, best.register),
+                reason: (!best.is_used).then_some(reason),
             }),
-            None if writes => self.unused(module, body, wanted.types),
+            None if is_write => self.choose_unused(module, body, types),
             None => None,
         }
     }
 
-    /// A register of a range that no instruction uses.
-    fn unused(&self, module: &Module, body: &Body, types: &[ScalarType]) -> Option<Choice> {
-        // The first declaration in the text, which in an edited body need not be that with the lowest id.
-        let first_of_type = |ty: &ScalarType| {
-            let ranges = body.reg_decls().iter().filter(|(_, d)| {
-                let is_removed = d
-                    .stmt
-                    .is_some_and(|stmt| body.statement(stmt) == Some(Statement::Removed));
-                d.ty.known() == Some(*ty) && d.count.is_some() && is_visible(d) && !is_removed
-            });
-            ranges.reduce(|first, next| match (first.1.stmt, next.1.stmt) {
-                (Some(a), Some(b)) if body.precedes(b, a) => next,
-                _ => first,
-            })
-        };
-        let (id, decl) = types.iter().find_map(first_of_type)?;
-        let registers = self.mentions.iter();
-        let registers = registers.filter_map(|m| body.registers().get(m.register));
-        let mut numbers: Vec<u32> = registers
-            .filter(|r| r.decl == id)
-            .map(|r| r.number)
+    /// Returns a register of a range that no instruction uses.
+    fn choose_unused(&self, module: &Module, body: &Body, types: &[ScalarType]) -> Option<Choice> {
+        let (id, decl) = types.iter().find_map(|ty| first_range(body, *ty))?;
+        let mut used_numbers: Vec<u32> = self
+            .mentions
+            .iter()
+            .filter_map(|mention| body.registers().get(mention.register))
+            .filter(|register| register.decl == id)
+            .map(|register| register.number)
             .collect();
-        numbers.sort_unstable();
-        let free = (0..decl.count?).find(|n| numbers.binary_search(n).is_err())?;
+        used_numbers.sort_unstable();
+        let unused = (0..decl.count?).find(|number| used_numbers.binary_search(number).is_err())?;
         Some(Choice {
-            name: format!("{}{free}", module.name(decl.name)),
+            name: format!("{}{unused}", module.name(decl.name)),
             reason: Some("which is not used"),
         })
     }
 }
 
-/// Whether statements outside of blocks see a scalar register.
-fn is_visible(decl: &ptx_ir::RegDecl) -> bool {
+/// A register that may be meant. The best one is the least.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    is_used: bool,
+    /// The index of the type among the legal types.
+    rank: usize,
+    /// The number of mentions between the statement and that of the register.
+    distance: usize,
+    register: RegId,
+}
+
+/// Returns the first range of registers of a type in the text, which in an edited body need not be that with the lowest id.
+fn first_range(body: &Body, ty: ScalarType) -> Option<(RegDeclId, &RegDecl)> {
+    body.reg_decls()
+        .iter()
+        .filter(|(_, decl)| {
+            let is_removed = decl
+                .stmt
+                .is_some_and(|stmt| body.statement(stmt) == Some(Statement::Removed));
+            decl.ty.known() == Some(ty) && decl.count.is_some() && is_visible(decl) && !is_removed
+        })
+        .reduce(|first, next| match (first.1.stmt, next.1.stmt) {
+            (Some(a), Some(b)) if body.precedes(b, a) => next,
+            _ => first,
+        })
+}
+
+/// Returns `true` for scalar registers that are declared outside of blocks.
+fn is_visible(decl: &RegDecl) -> bool {
     decl.scope.index() == 0 && decl.vector < 2
 }
 
-/// The name of a register.
+/// Returns the name of a register.
 pub(crate) fn name(module: &Module, body: &Body, id: RegId) -> String {
     let Some(decl) = body.reg_decl_of(id) else {
         return String::new();
@@ -174,10 +213,14 @@ pub(crate) fn name(module: &Module, body: &Body, id: RegId) -> String {
     }
 }
 
-/// Whether the first operand is a register that is written.
-fn writes_first(module: &Module, sig: SigId) -> bool {
-    let instruction = module.signature(sig).instruction();
-    let forms = instruction.map_or(&[][..], |i| i.forms());
-    let mut first = forms.iter().filter_map(|f| f.operands().first());
-    first.any(|o| matches!(o.role(), Role::Def | Role::ReadWrite))
+/// Returns `true` if the first operand of a form of the instruction is a register that is written.
+fn writes_first_operand(module: &Module, sig: SigId) -> bool {
+    let Some(instruction) = module.signature(sig).instruction() else {
+        return false;
+    };
+    instruction.forms().iter().any(|form| {
+        form.operands()
+            .first()
+            .is_some_and(|operand| matches!(operand.role(), Role::Def | Role::ReadWrite))
+    })
 }

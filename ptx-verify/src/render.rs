@@ -1,4 +1,4 @@
-//! From findings to diagnostics.
+//! Renders findings as diagnostics.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -55,11 +55,14 @@ impl<'m> Renderer<'m> {
             repeats.push((place.span, Some(text.message)));
         }
         diagnostic.set_repeats(repeats);
-        let of_problem = text.fix.into_iter().map(|fix| {
-            let location = Location::part(finding.location.statement, fix.part);
-            (location, fix.side, fix.text)
-        });
-        let mut edits: Vec<(Location, Side, String)> = of_problem.collect();
+        let mut edits: Vec<(Location, Side, String)> = text
+            .fix
+            .into_iter()
+            .map(|fix| {
+                let location = Location::part(finding.location.statement, fix.part);
+                (location, fix.side, fix.text)
+            })
+            .collect();
         let mut applicability = text.applicability;
         if let Some(repair) = &finding.repair
             && (edits.is_empty() || repair.replaces)
@@ -83,7 +86,7 @@ impl<'m> Renderer<'m> {
         diagnostic.with_applicability(applicability)
     }
 
-    /// The statement of a location, if an edit changed or inserted it.
+    /// Returns the statement of a location, if an edit changed or inserted it. `text` is its text.
     fn edited_statement<'t>(
         &self,
         location: Location,
@@ -94,12 +97,12 @@ impl<'m> Renderer<'m> {
     {
         text.map(|text| EditedStatement {
             source_span: location.statement,
-            whole: Span::new(0, text.len() as u32),
+            text_span: Span::new(0, text.len() as u32),
             locator: Locator::of_text(self.wording.module, text),
         })
     }
 
-    /// The place of a location, in the text of an edited statement if the location is in that.
+    /// Resolves a location, in the text of an edited statement if the location is in this statement.
     fn place<'t>(
         &mut self,
         edited: Option<&mut EditedStatement<'t>>,
@@ -120,34 +123,34 @@ impl<'m> Renderer<'m> {
         }
     }
 
-    /// The span that an edit of the source replaces, and the new text.
+    /// Returns the span that an edit of the source replaces, and the new text.
     fn edit(&mut self, location: Location, side: Side, text: String) -> (Span, String) {
-        let whole = self.locator.span(location);
+        let span = self.locator.span(location);
         match side {
-            Side::Before => (Span::new(whole.start, whole.start), text),
-            Side::Whole => (whole, text),
+            Side::Before => (Span::new(span.start, span.start), text),
+            Side::Whole => (span, text),
             Side::CopyOf(part) => {
-                let copied = Location::part(location.statement, part);
-                let copied = self.locator.span(copied);
-                (whole, self.locator.text(copied).into())
+                let source = Location::part(location.statement, part);
+                let source = self.locator.span(source);
+                (span, self.locator.text(source).into())
             }
-            Side::After => (Span::new(whole.end, whole.end), text),
+            Side::After => (Span::new(span.end, span.end), text),
             Side::Inside(old) => {
-                let Some(offset) = self.locator.text(whole).find(&old) else {
-                    return (whole, text);
+                let Some(offset) = self.locator.text(span).find(&old) else {
+                    return (span, text);
                 };
-                let start = whole.start + offset as u32;
+                let start = span.start + offset as u32;
                 (Span::new(start, start + old.len() as u32), text)
             }
         }
     }
 }
 
-/// A place that a diagnostic names.
+/// A resolved location.
 struct Place<'t> {
     /// The span in the source.
     span: Span,
-    /// The text there; of an edited statement the new one.
+    /// The text of the location; in an edited statement, the new text.
     text: &'t str,
 }
 
@@ -155,13 +158,14 @@ struct Place<'t> {
 struct EditedStatement<'t> {
     /// The span of the statement in the source; empty for an inserted statement.
     source_span: Span,
-    whole: Span,
+    /// The span of the statement in its text.
+    text_span: Span,
     locator: Locator<'t>,
 }
 
 impl<'t> EditedStatement<'t> {
     fn place(&mut self, part: Part) -> Place<'t> {
-        let span = self.locator.span(Location::part(self.whole, part));
+        let span = self.locator.span(Location::part(self.text_span, part));
         Place {
             span: self.source_span,
             text: self.locator.text(span),

@@ -1,20 +1,22 @@
-//! On which targets a module is legal, from which version on, and what requires that.
+//! The requirements of a module: the targets on which it is legal, the first version for each, and the reasons.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
 use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
 use ptx_ir::query::Queries;
 use ptx_ir::{Body, FuncId, InstId, Module, SigId, Span, Statement};
 use ptx_isa::{InstQuery, PtxVersion, Target, TargetSet};
 
+use crate::Options;
 use crate::availability::Availability;
 use crate::context::Context;
 use crate::locate::Locator;
 use crate::problem::feature::Feature;
-use crate::{Options, body, module_rules};
+use crate::rules::{check_module, check_statement};
 
-/// Something in a module that not every version and target has.
+/// An instruction or feature in a module that not all versions and targets have.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reason {
     what: String,
@@ -24,21 +26,21 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// A mnemonic, or a description of a declaration or directive.
+    /// The mnemonic, or a description of the declaration or directive.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
     }
 
     ptx_isa::getters! {
-        const;
-        /// The first occurrence, counted from the start of the source.
-        span: Span = span;
-        /// The number of occurrences in the module.
-        count: usize = count;
-        /// The versions and targets that have it.
-        availability: &Availability = &availability;
-    }
+            const;
+            /// The first occurrence, counted from the start of the source.
+            span: Span = span;
+            /// The number of occurrences in the module.
+            count: usize = count;
+    /// The versions and targets that have the instruction or feature.
+            availability: &Availability = &availability;
+        }
 }
 
 /// The requirements of a module.
@@ -68,11 +70,11 @@ impl Requirements {
     }
 
     ptx_isa::getters! {
-        /// The versions and targets for which each function that the module defines is legal, in the order of the source.
-        functions: &[(FuncId, Availability)] = &functions;
-        /// The features that not every version and target has, in the order of the source.
-        reasons: &[Reason] = &reasons;
-    }
+            /// The versions and targets for which each function that the module defines is legal, in the order of the source.
+            functions: &[(FuncId, Availability)] = &functions;
+    /// The features that not all versions and targets have, in the order of the source.
+    reasons: &[Reason] = &reasons;
+        }
 
     /// The requirements of a function, each with its first use in the function, in the order of the source.
     ///
@@ -86,27 +88,31 @@ impl Requirements {
     /// assert!(uses.next().is_none());
     /// ```
     pub fn reasons_of(&self, function: FuncId) -> impl Iterator<Item = (&Reason, Span)> {
-        let first = self.uses.partition_point(|u| u.function < function);
+        let first = self
+            .uses
+            .partition_point(|first_use| first_use.function < function);
         self.uses
             .get(first..)
             .unwrap_or_default()
             .iter()
-            .take_while(move |u| u.function == function)
-            .filter_map(|u| Some((self.reasons.get(u.reason as usize)?, u.span)))
+            .take_while(move |first_use| first_use.function == function)
+            .filter_map(|first_use| {
+                Some((self.reasons.get(first_use.reason as usize)?, first_use.span))
+            })
     }
 
-    /// The requirements that rule out a target, or an older version there than [`Availability::lowest`] gives.
+    /// The requirements that exclude a target, or a version of it before [`Availability::lowest`].
     pub fn forcing(&self, target: Target) -> impl Iterator<Item = &Reason> {
         let lowest = self.module.lowest(target);
-        let first = target.min_version();
-        self.reasons.iter().filter(move |r| {
-            let required = r.availability.lowest(target);
-            required.is_none() || required == lowest && required > Some(first)
+        let first_version = target.min_version();
+        self.reasons.iter().filter(move |reason| {
+            let required = reason.availability.lowest(target);
+            required.is_none() || required == lowest && required > Some(first_version)
         })
     }
 }
 
-/// Determines what a module requires. What is not legal anywhere requires nothing. Linear in the module.
+/// Returns the requirements of a module. Instructions that are illegal for all versions and targets are ignored. Linear in the module.
 ///
 /// ```
 /// use ptx_isa::{PtxVersion, Target};
@@ -129,13 +135,13 @@ pub fn requires(module: &Module) -> Requirements {
     };
     let environment = Options::default().environment(module);
     let mut context = Context::new(module, environment);
-    module_rules::check(&mut context);
+    check_module(&mut context);
     let mut functions = Vec::new();
     for (id, _, body) in module.definitions() {
-        functions.push((id, collector.body(&mut context, id, body)));
+        functions.push((id, collector.add_body(&mut context, id, body)));
     }
-    collector.features(context);
-    let (reasons, uses) = collector.finished();
+    collector.add_features(context);
+    let (reasons, uses) = collector.finish();
     let mut availability = Availability::everywhere();
     for reason in &reasons {
         availability.restrict(&reason.availability);
@@ -148,28 +154,30 @@ pub fn requires(module: &Module) -> Requirements {
     }
 }
 
-/// The properties in which equal requirements agree.
+/// The identity of a requirement. Uses with equal keys are counted together.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Instruction(SigId, Availability),
     Feature(Feature),
 }
 
+/// Collects the requirements of a module.
 struct Collector<'m> {
     module: &'m Module,
-    /// The index of the requirement of each mnemonic and shape; `None` for what is not legal.
+    /// The index of the requirement of each mnemonic and shape; `None` for illegal ones.
     queries: Queries<Option<u32>>,
     locator: Locator<'m>,
     reasons: IndexMap<Key, Reason, DefaultHashBuilder>,
     /// The function in which each instruction was last seen.
     last_seen: Vec<Option<FuncId>>,
-    /// The requirements of instructions; the reasons are numbered as they were found.
+    /// The first uses of instructions in each function. Reasons are numbered by their index in `reasons`.
     uses: Vec<Use>,
 }
 
 impl<'m> Collector<'m> {
-    /// Adds what the instructions of a body require; the rules for its other statements add to the context.
-    fn body(
+    /// Adds the requirements of the instructions of a body, and those of its other statements to the context. Returns the availability of the
+    /// instructions.
+    fn add_body(
         &mut self,
         context: &mut Context<'m>,
         function: FuncId,
@@ -180,10 +188,10 @@ impl<'m> Collector<'m> {
         for (stmt, statement) in body.statements() {
             let span = body.source_span(stmt);
             let Statement::Inst(id) = statement else {
-                body::check(context, body, statement, span);
+                check_statement(context, body, statement, span);
                 continue;
             };
-            let Some(index) = self.instruction(body, id) else {
+            let Some(index) = self.requirement(body, id) else {
                 continue;
             };
             let Some((_, reason)) = self.reasons.get_index_mut(index as usize) else {
@@ -210,7 +218,8 @@ impl<'m> Collector<'m> {
         availability
     }
 
-    fn instruction(&mut self, body: &Body, id: InstId) -> Option<u32> {
+    /// Returns the index of the requirement of an instruction.
+    fn requirement(&mut self, body: &Body, id: InstId) -> Option<u32> {
         let Self {
             module,
             queries,
@@ -234,40 +243,44 @@ impl<'m> Collector<'m> {
         })?
     }
 
-    /// Adds the features that the rules found.
-    fn features(&mut self, context: Context<'_>) {
+    /// Adds the features that the rules required.
+    fn add_features(&mut self, context: Context<'_>) {
         for (feature, uses) in context.into_features() {
             let reason = Reason {
                 what: feature.to_string(),
                 span: self.locator.span(uses.first),
                 count: uses.count,
-                availability: Availability::of(|v| feature.targets(v)),
+                availability: Availability::new(|v| feature.targets(v)),
             };
             self.reasons.insert(Key::Feature(feature), reason);
         }
     }
 
-    /// The features that not every version and target has, in the order of the source, and their uses.
-    fn finished(self) -> (Vec<Reason>, Vec<Use>) {
+    /// Returns the features that not all versions and targets have, in the order of the source, and their uses.
+    fn finish(self) -> (Vec<Reason>, Vec<Use>) {
         let everywhere = Availability::everywhere();
-        let mut numbers = vec![None; self.reasons.len()];
+        // By the old index.
+        let mut new_indices = vec![None; self.reasons.len()];
         let mut reasons: Vec<_> = self
             .reasons
             .into_values()
             .enumerate()
-            .filter(|(_, r)| r.availability != everywhere)
+            .filter(|(_, reason)| reason.availability != everywhere)
             .collect();
-        reasons.sort_by_key(|(_, r)| r.span.start);
+        reasons.sort_by_key(|(_, reason)| reason.span.start);
         for (new, (old, _)) in reasons.iter().enumerate() {
-            if let Some(number) = numbers.get_mut(*old) {
-                *number = Some(new as u32);
+            if let Some(new_index) = new_indices.get_mut(*old) {
+                *new_index = Some(new as u32);
             }
         }
         let mut uses = self.uses;
-        uses.retain_mut(|u| {
-            let number = numbers.get(u.reason as usize).copied().flatten();
-            u.reason = number.unwrap_or_default();
-            number.is_some()
+        uses.retain_mut(|first_use| {
+            let index = new_indices
+                .get(first_use.reason as usize)
+                .copied()
+                .flatten();
+            first_use.reason = index.unwrap_or_default();
+            index.is_some()
         });
         (
             reasons.into_iter().map(|(_, reason)| reason).collect(),
@@ -276,13 +289,84 @@ impl<'m> Collector<'m> {
     }
 }
 
-/// The versions and targets for which an instruction is legal; `None` if it is legal for no version and target.
+/// Returns the versions and targets for which an instruction is legal; `None` if it is legal for no version and target.
 pub(crate) fn availability(query: &InstQuery<'_>) -> Option<Availability> {
-    let candidates = query.candidates();
-    let legal: Vec<_> = candidates.filter(|s| s.violations().is_empty()).collect();
-    let targets = |v: PtxVersion| {
-        let all = legal.iter().map(|s| s.targets(v));
-        all.fold(TargetSet::NONE, TargetSet::or)
-    };
-    (!legal.is_empty()).then(|| Availability::of(targets))
+    let legal_forms: Vec<_> = query
+        .candidates()
+        .filter(|form| form.violations().is_empty())
+        .collect();
+    if legal_forms.is_empty() {
+        return None;
+    }
+    Some(Availability::new(|version| {
+        legal_forms
+            .iter()
+            .map(|form| form.targets(version))
+            .fold(TargetSet::NONE, TargetSet::or)
+    }))
+}
+
+/// The targets and versions that single instructions require. The answer for a mnemonic with operands of the same kinds and types
+/// is computed once.
+///
+/// ```
+/// use ptx_isa::{PtxVersion, Target};
+/// let text = b".version 8.7 .target sm_90 .address_size 64 .entry k() { griddepcontrol.wait; ret; }";
+/// let module = ptx_parse::parse(text).module;
+/// let (function, _, body) = module.definitions().next().expect("a kernel");
+/// let (wait, _) = body.insts().next().expect("an instruction");
+/// let mut requirements = ptx_verify::InstRequirements::new(&module);
+/// requirements.enter(&module, function, body);
+/// let minimal = requirements.minimal(&module, body, wait);
+/// assert_eq!(minimal, [(Target::Sm90, PtxVersion::new(7, 8))]);
+/// ```
+pub struct InstRequirements {
+    /// Indices into `minimal`; `None` for instructions that are illegal for all versions and targets.
+    queries: Queries<Option<u32>>,
+    minimal: Vec<Vec<(Target, PtxVersion)>>,
+}
+
+impl InstRequirements {
+    /// Creates the requirements of the instructions of a module. Linear in its declarations.
+    #[must_use]
+    pub fn new(module: &Module) -> Self {
+        Self {
+            queries: Queries::new(module),
+            minimal: Vec::new(),
+        }
+    }
+
+    /// Enters a function of the module: the next instructions are those of its body. Linear in its declarations.
+    pub fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
+        self.queries.enter(module, function, body);
+    }
+
+    /// Returns the lowest target of each architecture family on which an instruction of the entered body is legal, with the first version
+    /// there, as [`Availability::minimal`](crate::Availability::minimal) does. The result is empty if the instruction is illegal for all versions and
+    /// targets.
+    pub fn minimal(
+        &mut self,
+        module: &Module,
+        body: &Body,
+        inst: InstId,
+    ) -> &[(Target, PtxVersion)] {
+        let Some(sig) = body.inst(inst).map(|i| i.sig) else {
+            return &[];
+        };
+        let (queries, minimal) = (&mut self.queries, &mut self.minimal);
+        let index = queries.answer(module, body, sig, body.operands(inst), |query| {
+            minimal.push(availability(query)?.minimal());
+            Some(minimal.len() as u32 - 1)
+        });
+        index
+            .flatten()
+            .and_then(|index| minimal.get(index as usize))
+            .map_or(&[], Vec::as_slice)
+    }
+}
+
+impl fmt::Debug for InstRequirements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InstRequirements").finish_non_exhaustive()
+    }
 }

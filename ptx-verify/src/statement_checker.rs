@@ -6,13 +6,13 @@ use ptx_ir::{
     Binding, Body, Diagnostic, FuncId, LabelId, Module, Param, Severity, Statement, StmtId,
 };
 
-use crate::body;
 use crate::context::Context;
 use crate::instruction::Instructions;
 pub use crate::instruction::NewInst;
 pub use crate::param_access::Direction;
+use crate::rules::check_statement;
 
-/// Checks single statements of a module that is being built. What was declared since the last statement has to be
+/// Checks single statements of a module that is being built. Declarations that were added since the last statement have to be
 /// announced; each announcement is linear in the new declarations.
 #[derive(Clone, Debug)]
 pub struct StatementChecker {
@@ -21,7 +21,7 @@ pub struct StatementChecker {
 }
 
 impl StatementChecker {
-    /// Checks for the version and the target of the module. Linear in its declarations.
+    /// Creates a checker for the version and the target of the module. Linear in its declarations.
     #[must_use]
     pub fn new(module: &Module) -> Self {
         Self {
@@ -30,28 +30,28 @@ impl StatementChecker {
         }
     }
 
-    /// Enters a body: the statements that follow are in it. Linear in its declarations.
+    /// Enters the body of a function: the next statements are checked as statements of it. Linear in its declarations.
     pub fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
         self.instructions.enter(module, function, body);
     }
 
-    /// Takes note of mnemonics that the module got since.
+    /// Announces mnemonics that were added to the module.
     pub fn extend_mnemonics(&mut self, module: &Module) {
         self.instructions.update_mnemonics(module);
     }
 
-    /// Takes note of names that the module got since.
+    /// Announces names that were added to the module.
     pub fn extend_symbols(&mut self, module: &Module) {
         self.instructions.names_mut().extend_symbols(module);
     }
 
-    /// Takes note of registers and variables that the entered body got since.
+    /// Announces registers and variables that were added to the entered body.
     #[inline]
     pub fn extend_body(&mut self, body: &Body) {
         self.instructions.names_mut().extend_body(body);
     }
 
-    /// Takes note of a parameter or result that the function got since; `None` for the parameters of a kernel.
+    /// Announces a parameter or result that was added to the function; the direction is `None` for the parameters of a kernel.
     pub fn declare_parameter(&mut self, param: &Param, direction: Option<Direction>) {
         self.instructions.names_mut().declare_parameter(param);
         if let (Binding::Var(var), Some(direction)) = (param.binding, direction) {
@@ -59,14 +59,14 @@ impl StatementChecker {
         }
     }
 
-    /// Takes note of a table that was placed at a label.
+    /// Announces a table that was placed at a label.
     pub fn declare_table(&mut self, body: &Body, label: LabelId) {
         self.instructions.names_mut().update_label(body, label);
         self.instructions.tables.remove(label);
     }
 
-    /// Whether an instruction that is added to the entered body is legal as far as this is known without a look at other
-    /// statements; if not, [`errors`](Self::errors) decides when it is added.
+    /// Returns `true` if an instruction that will be added to the entered body is certainly legal, whatever the other statements are. Otherwise
+    /// [`errors`](Self::errors) decides after it is added.
     #[inline]
     #[must_use]
     pub fn is_legal(&mut self, module: &Module, body: &Body, inst: NewInst<'_>) -> bool {
@@ -74,9 +74,9 @@ impl StatementChecker {
         self.instructions.is_legal(module, environment, body, inst)
     }
 
-    /// The errors of a statement of the entered body, without warnings. Spans are from the start of the module's
-    /// source, which has to have the text of the statement at its place. Nothing is said about places outside of the statement,
-    /// since the source may not have their text.
+    /// Returns the errors of a statement of the entered body, without warnings. Spans count from the start of the module's
+    /// source, which has to contain the text of the statement. Labels and repeats outside of the statement are removed,
+    /// since the source may not contain their text.
     #[must_use]
     pub fn errors(&mut self, module: &Module, body: &Body, stmt: StmtId) -> Vec<Diagnostic> {
         let mut context = Context::new(module, self.environment);
@@ -88,7 +88,7 @@ impl StatementChecker {
             }
             Some(statement) => {
                 let span = body.source_span(stmt);
-                body::check(&mut context, body, statement, span);
+                check_statement(&mut context, body, statement, span);
             }
             None => {}
         }

@@ -4,83 +4,88 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{Code, Diagnostic, Module, Severity, Span};
-use ptx_isa::{PtxVersion, Target};
+use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::availability::Availability;
 use crate::requires::requires;
-use crate::retarget::header_tokens;
 
 fn is_too_old(diagnostic: &Diagnostic) -> bool {
-    let code = matches!(
-        diagnostic.code,
-        Code::Unavailable | Code::DirectiveFloor | Code::TargetVersion
-    );
-    code && diagnostic.severity == Severity::Error
+    diagnostic.severity == Severity::Error
+        && matches!(
+            diagnostic.code,
+            Code::Unavailable | Code::DirectiveFloor | Code::TargetVersion
+        )
 }
 
-/// Keeps the first of these errors, with the places and messages of the others, and says which header has all that the module uses.
+/// Merges these errors into the first one, which gets the places and messages of the others, and a help with a header for which the module is legal.
 /// Expects diagnostics in the order of the source; linear in the module if there is such an error.
-pub(crate) fn merge(module: &Module, environment: Environment, found: &mut Vec<Diagnostic>) {
-    let Some(first) = found.iter().position(is_too_old) else {
+pub(crate) fn merge(module: &Module, environment: Environment, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(first) = diagnostics.iter().position(is_too_old) else {
         return;
     };
     // An error about the header is not at the places that need a newer one.
-    let shows_places = found
+    let shows_places = diagnostics
         .get(first)
-        .is_some_and(|d| d.code != Code::TargetVersion);
+        .is_some_and(|diagnostic| diagnostic.code != Code::TargetVersion);
     let mut places: Vec<(Span, Option<String>)> = Vec::new();
     let mut index = 0;
-    found.retain_mut(|d| {
+    diagnostics.retain_mut(|diagnostic| {
         index += 1;
-        let again = index > first + 1 && is_too_old(d);
-        if again && shows_places {
-            let repeats = d.take_repeats();
-            let message = core::mem::take(&mut d.message);
-            let all = |own: Option<String>| own.or_else(|| Some(message.clone()));
-            places.push((d.span, all(None)));
-            places.extend(repeats.into_iter().map(|(span, own)| (span, all(own))));
+        let is_merged = index > first + 1 && is_too_old(diagnostic);
+        if is_merged && shows_places {
+            let repeats = diagnostic.take_repeats();
+            let message = core::mem::take(&mut diagnostic.message);
+            places.push((diagnostic.span, Some(message.clone())));
+            places.extend(
+                repeats
+                    .into_iter()
+                    .map(|(span, text)| (span, text.or_else(|| Some(message.clone())))),
+            );
         }
-        !again
+        !is_merged
     });
-    let Some(head) = found.get_mut(first) else {
+    let Some(merged) = diagnostics.get_mut(first) else {
         return;
     };
-    let own = head.take_repeats();
-    head.set_repeats(own.into_iter().chain(places));
-    let needs = requires(module);
-    let Some((target, version)) = nearest(needs.module(), environment) else {
+    let repeats = merged.take_repeats();
+    merged.set_repeats(repeats.into_iter().chain(places));
+    let requirements = requires(module);
+    let Some((target, version)) = nearest(requirements.module(), environment) else {
         return;
     };
     let advice = advice(environment, target, version);
-    if !head.fix.is_empty() {
-        let help = head.help.take().unwrap_or_default();
-        head.help = Some(format!("{advice}; {help}"));
+    if !merged.fix.is_empty() {
+        let help = merged.help.take().unwrap_or_default();
+        merged.help = Some(format!("{advice}; {help}"));
         return;
     }
-    head.help = Some(advice);
-    // Another target than that of the header may have been asked about.
+    merged.help = Some(advice);
+    // The module may be checked for another target than that of its header.
     if environment == Environment::of(module)
         && !module.is_edited()
-        && let Some((number, name)) = header_tokens(module)
+        && let Some(tokens) = HeaderTokens::new(module)
     {
         if version != environment.version() {
-            head.add_fix([(number, format!("{version}"))]);
+            merged.add_fix([(tokens.version, format!("{version}"))]);
         }
         if Some(target) != environment.target() {
-            head.add_fix([(name, target.text().into())]);
+            merged.add_fix([(tokens.target, target.text().into())]);
         }
     }
 }
 
-/// The nearest target that has something, and the version that is needed there. The target of the environment if it has it
-/// in another version, else one of the same architecture, else the next newer one.
-pub(crate) fn nearest(of: &Availability, environment: Environment) -> Option<(Target, PtxVersion)> {
-    let own = environment.target()?;
-    let (target, version) = of.pairs().min_by_key(|(target, version)| {
-        let other = target.number() < own.number();
+/// Returns the nearest available target, and the version that is needed there: the target of the environment if it is available in another version,
+/// otherwise one of the same architecture, otherwise the next newer one.
+pub(crate) fn nearest(
+    availability: &Availability,
+    environment: Environment,
+) -> Option<(Target, PtxVersion)> {
+    let current = environment.target()?;
+    let (target, version) = availability.pairs().min_by_key(|(target, version)| {
+        let is_older = target.number() < current.number();
         (
-            other,
-            *target != own,
+            is_older,
+            *target != current,
             target.number(),
             target.arch(),
             *version,
@@ -89,7 +94,7 @@ pub(crate) fn nearest(of: &Availability, environment: Environment) -> Option<(Ta
     Some((target, version.max(environment.version())))
 }
 
-/// The replacement of the value in the header.
+/// Returns the help with the directives to write in the header.
 pub(crate) fn advice(environment: Environment, target: Target, version: PtxVersion) -> String {
     let mut changes = Vec::new();
     if Some(target) != environment.target() {
@@ -99,4 +104,21 @@ pub(crate) fn advice(environment: Environment, target: Target, version: PtxVersi
         changes.push(format!("`.version {version}`"));
     }
     format!("write {}", changes.join(" and "))
+}
+
+/// The tokens of the header that another version and target replace.
+struct HeaderTokens {
+    version: Span,
+    target: Span,
+}
+
+impl HeaderTokens {
+    fn new(module: &Module) -> Option<Self> {
+        let (_, version) = module.header_value(Directive::Version)?;
+        let (_, target) = module.header_value(Directive::Target)?;
+        Some(Self {
+            version: version?,
+            target: target?,
+        })
+    }
 }

@@ -8,18 +8,18 @@ use ptx_isa::{Directive, StateSpace};
 
 use crate::context::Context;
 use crate::location::Location;
-use crate::problem::resource::{LibraryName, ResourceProblem};
+use crate::problem::module::{LibraryName, ResourceProblem};
 
 use crate::uses::{ModuleNames, Uses};
 
-/// Functions that the driver provides.
-fn is_of_driver(name: &str) -> bool {
+/// Returns `true` for functions that the driver provides.
+fn is_provided_by_driver(name: &str) -> bool {
     matches!(name, "vprintf" | "malloc" | "free" | "__assertfail")
         || name.starts_with("__cuda_syscall")
 }
 
-/// Functions that are declared and not defined.
-pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
+/// Reports functions that are declared and not defined.
+pub(crate) fn check_functions(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     let module = context.module;
     let used = uses.all();
     let mut resolved: EntitySet<SymbolId> = module
@@ -31,11 +31,13 @@ pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &ModuleNa
         let Some(symbol) = function.symbol else {
             continue;
         };
-        let is_provided = is_of_driver(module.name(function.name));
-        if function.kind == FunctionKind::Entry || is_provided || !resolved.insert(symbol) {
+        let name = function.name;
+        if function.kind == FunctionKind::Entry
+            || is_provided_by_driver(module.name(name))
+            || !resolved.insert(symbol)
+        {
             continue;
         }
-        let name = function.name;
         let library = ptx_isa::library_function(module.name(name)).map(|_| LibraryName(name));
         let is_extern = function.linkage == Some(Linkage::Extern);
         if is_extern && !used.contains(symbol) {
@@ -51,34 +53,35 @@ pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &ModuleNa
     }
 }
 
-/// The names that are aliases of functions.
+/// Returns the names that are aliases of functions.
 fn aliases(module: &Module) -> impl Iterator<Item = SymbolId> + '_ {
-    let alias = |stmt: &DirectiveStmt, pool: &OperandPool| {
-        let first = pool.slice(stmt.args).first();
-        match first.filter(|_| stmt.directive == Directive::Alias)? {
-            Operand::Symbol(id) => Some(*id),
-            _ => None,
-        }
-    };
-    let module_level = module
+    let at_module_level = module
         .directives()
         .values()
-        .filter_map(move |d| alias(d, module.pool()));
+        .filter_map(move |stmt| alias(stmt, module.pool()));
     let in_bodies = module.definitions().flat_map(move |(_, _, body)| {
         let directives = body.directives().values();
-        directives.filter_map(move |d| alias(d, body.pool()))
+        directives.filter_map(move |stmt| alias(stmt, body.pool()))
     });
-    module_level.chain(in_bodies)
+    at_module_level.chain(in_bodies)
 }
 
-/// Variables that are declared `.extern` and not defined.
-pub(crate) fn variables(context: &mut Context<'_>) {
+/// Returns the name that a directive declares as an alias.
+fn alias(stmt: &DirectiveStmt, pool: &OperandPool) -> Option<SymbolId> {
+    if stmt.directive != Directive::Alias {
+        return None;
+    }
+    pool.slice(stmt.args).first()?.symbol()
+}
+
+/// Reports variables that are declared `.extern` and not defined.
+pub(crate) fn check_variables(context: &mut Context<'_>) {
     let module = context.module;
     let declarations = module.declarations();
     let mut defined: EntitySet<SymbolId> = declarations
         .decls
         .iter()
-        .filter(|(_, d)| d.linkage != Some(Linkage::Extern))
+        .filter(|(_, decl)| decl.linkage != Some(Linkage::Extern))
         .flat_map(|(id, _)| declarations.declarators(id))
         .filter_map(symbol)
         .collect();
@@ -89,10 +92,10 @@ pub(crate) fn variables(context: &mut Context<'_>) {
         };
         for declarator in declarations.declarators(decl) {
             // The launch gives the size of dynamic shared memory.
-            let first = module.pool().slice(declarator.dims).first();
-            let is_dynamic =
-                declaration.space.base() == StateSpace::Shared && first == Some(&Operand::Absent);
-            if is_dynamic || !symbol(declarator).is_some_and(|s| defined.insert(s)) {
+            let first_dimension = module.pool().slice(declarator.dims).first();
+            let is_dynamic = declaration.space.base() == StateSpace::Shared
+                && first_dimension == Some(&Operand::Absent);
+            if is_dynamic || !symbol(declarator).is_some_and(|symbol| defined.insert(symbol)) {
                 continue;
             }
             let location = Location::name(module.span(id), declarator.name);

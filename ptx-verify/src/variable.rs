@@ -1,16 +1,27 @@
 //! Declarations of variables: space, type, vector, dimensions, alignment, attributes, linkage. Manual 5.1 to 5.4, 11.6.
 
-use ptx_ir::{Attribute, Declarator, Linkage, Operand, OperandPool, Span, VarDecl};
+use ptx_ir::{
+    Attribute, Declarations, Declarator, Linkage, Operand, OperandPool, PrimaryMap, Span, Var,
+    VarDecl, VarId,
+};
 use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, TypeKind};
 
-use crate::alignment::power_of_two;
 use crate::context::Context;
 use crate::directive::available;
 use crate::initializer;
+use crate::layout::check_alignment;
 use crate::location::{Location, Part};
 use crate::problem::feature::Feature;
 use crate::problem::variable::VariableProblem;
-use crate::variable_tables::Tables;
+
+/// The tables that contain a declaration: those of the module or of a body.
+#[derive(Copy, Clone)]
+pub(crate) struct Tables<'m> {
+    pub(crate) declarations: &'m Declarations,
+    pub(crate) pool: &'m OperandPool,
+    /// The variables of the body that contains the declaration.
+    pub(crate) vars: Option<&'m PrimaryMap<VarId, Var>>,
+}
 
 /// The place of a declaration.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -19,7 +30,7 @@ pub(crate) enum Scope {
     Body,
 }
 
-/// One declaration statement with a known type.
+/// Checks a declaration statement with a known type.
 struct Checker<'c, 'm> {
     context: &'c mut Context<'m>,
     tables: Tables<'c>,
@@ -39,13 +50,15 @@ pub(crate) fn check(
 ) {
     let Some(ty) = decl.ty.known() else { return };
     let declarators = decl.declarators.of(&tables.declarations.declarators);
-    if scope == Scope::Body && is_plain(decl, ty) {
-        let simple = |d: &Declarator| d.dims.is_empty() && d.init == Operand::Absent;
-        if declarators.iter().all(simple) {
-            return;
-        }
+    if scope == Scope::Body
+        && is_plain(decl, ty)
+        && declarators
+            .iter()
+            .all(|declarator| declarator.dims.is_empty() && declarator.init == Operand::Absent)
+    {
+        return;
     }
-    let before = context.problems();
+    let problems_before = context.problems();
     let mut checker = Checker {
         context,
         tables,
@@ -54,20 +67,20 @@ pub(crate) fn check(
         scope,
         span,
     };
-    checker.declaration();
-    if checker.context.problems() > before {
+    checker.check_declaration();
+    if checker.context.problems() > problems_before {
         return;
     }
     for declarator in declarators {
-        let before = checker.context.problems();
-        checker.declarator(declarator);
-        if checker.context.problems() == before && declarator.init != Operand::Absent {
+        let problems_before = checker.context.problems();
+        checker.check_declarator(declarator);
+        if checker.context.problems() == problems_before && declarator.init != Operand::Absent {
             initializer::check(checker.context, tables, decl, ty, declarator, span);
         }
     }
 }
 
-/// Whether it declares registers without anything special, as nearly all declarations do.
+/// Returns `true` if a declaration is one of legal registers without any properties, as nearly all declarations are.
 fn is_plain(decl: &VarDecl, ty: ScalarType) -> bool {
     decl.space == StateSpace::Reg
         && decl.vector == 1
@@ -78,21 +91,27 @@ fn is_plain(decl: &VarDecl, ty: ScalarType) -> bool {
         && Feature::Variable(ty).is_everywhere()
 }
 
-impl Checker<'_, '_> {
-    fn keyword(&self, text: &'static str) -> Location {
+impl<'c> Checker<'c, '_> {
+    fn keyword_location(&self, text: &'static str) -> Location {
         Location::keyword(self.span, text)
     }
 
-    fn at_space(&self) -> Location {
-        self.keyword(self.decl.space.text())
+    fn space_location(&self) -> Location {
+        self.keyword_location(self.decl.space.text())
     }
 
-    fn at_type(&self) -> Location {
-        self.keyword(self.ty.text())
+    fn type_location(&self) -> Location {
+        self.keyword_location(self.ty.text())
     }
 
-    /// Checks what all names of the declaration have in common.
-    fn declaration(&mut self) {
+    fn declarators(&self) -> &'c [Declarator] {
+        self.decl
+            .declarators
+            .of(&self.tables.declarations.declarators)
+    }
+
+    /// Checks the properties that all names of the declaration share.
+    fn check_declaration(&mut self) {
         let problem = self.wrong_space().or_else(|| self.wrong_type());
         if let Some((location, problem)) = problem {
             self.context.report(location, problem);
@@ -101,97 +120,99 @@ impl Checker<'_, '_> {
         if self.decl.space == StateSpace::Tex {
             return;
         }
-        self.vector();
+        self.check_vector();
         let (space, ty) = (self.decl.space, self.ty);
-        let opaque = ty.kind() == TypeKind::Opaque;
-        if let Some(problem) = self.wrong_opaque().filter(|_| opaque) {
-            self.context.report(self.at_type(), problem);
+        let is_opaque = ty.kind() == TypeKind::Opaque;
+        if is_opaque && let Some(problem) = self.wrong_opaque() {
+            self.context.report(self.type_location(), problem);
             return;
         }
-        self.context.require(self.at_type(), Feature::Variable(ty));
-        let directive = match self.decl.linkage {
+        self.context
+            .require(self.type_location(), Feature::Variable(ty));
+        let linkage = match self.decl.linkage {
             Some(Linkage::Weak) => Some(Directive::Weak),
             Some(Linkage::Common) => Some(Directive::Common),
             _ => None,
         };
         let attribute = (self.decl.attributes.len > 0).then_some(Directive::Attribute);
-        for directive in [directive, attribute].into_iter().flatten() {
-            available(self.context, directive, self.keyword(directive.text()));
+        for directive in [linkage, attribute].into_iter().flatten() {
+            available(
+                self.context,
+                directive,
+                self.keyword_location(directive.text()),
+            );
         }
-        let not_passed = self.decl.vector > 1 || !ty.is_parameter_type();
-        if space == StateSpace::Param && !opaque && not_passed {
+        let is_parameter_type = self.decl.vector <= 1 && ty.is_parameter_type();
+        if space == StateSpace::Param && !is_opaque && !is_parameter_type {
             let problem = match self.decl.vector {
                 0 | 1 => VariableProblem::ParamType(ty),
                 len => VariableProblem::ParamVector(len),
             };
-            self.context.report(self.at_type(), problem);
+            self.context.report(self.type_location(), problem);
         } else if self.scope == Scope::Module && self.is_for_bodies() {
             self.context
-                .report(self.at_space(), VariableProblem::BodySpace(space));
+                .report(self.space_location(), VariableProblem::BodySpace(space));
         }
-        alignment(self.context, self.tables.pool, self.decl, self.span);
-        self.attributes();
-        self.common();
+        self.check_alignment();
+        self.check_attributes();
+        self.check_common();
     }
 
+    /// Returns the problem of the space, the bank or the linkage, if there is one.
     fn wrong_space(&self) -> Option<(Location, VariableProblem)> {
         let version = self.context.version();
         if self.decl.bank != Operand::Absent && version >= PtxVersion::new(2, 2) {
-            return Some((self.at_space(), VariableProblem::ConstBank));
+            return Some((self.space_location(), VariableProblem::ConstBank));
         }
         if let Some(problem) = self.wrong_bank(version) {
-            return Some((self.at_space(), problem));
+            return Some((self.space_location(), problem));
         }
         if self.decl.space == StateSpace::Sreg {
-            return Some((self.at_space(), VariableProblem::SpecialRegister));
+            return Some((self.space_location(), VariableProblem::SpecialRegister));
         }
         if let Some(linkage) = self.decl.linkage.filter(|_| self.scope == Scope::Body) {
-            let location = self.keyword(linkage.directive().text());
+            let location = self.keyword_location(linkage.directive().text());
             return Some((location, VariableProblem::LocalLinkage(linkage)));
         }
         if self.decl.space != StateSpace::Tex {
             return None;
         }
-        let removed = Directive::Tex.until().is_some_and(|until| until <= version);
+        let is_removed = Directive::Tex.until().is_some_and(|until| until <= version);
         let problem = if !matches!(self.ty, ScalarType::U32 | ScalarType::U64) {
             VariableProblem::TexType(self.ty)
         } else if self
-            .decl
-            .declarators
-            .of(&self.tables.declarations.declarators)
+            .declarators()
             .iter()
-            .any(|d| !self.tables.pool.slice(d.dims).is_empty())
+            .any(|declarator| !self.tables.pool.slice(declarator.dims).is_empty())
         {
             VariableProblem::TexArray
         } else if self.scope == Scope::Body {
             VariableProblem::TexInBody
-        } else if removed {
+        } else if is_removed {
             VariableProblem::TexRemoved
         } else {
             return None;
         };
-        Some((self.at_space(), problem))
+        Some((self.space_location(), problem))
     }
 
-    /// Before PTX 2.2, banks 1 to 10 of constant memory held the external arrays without a size, and nothing else.
+    /// Returns the problem of a bank of constant memory. Before PTX 2.2, banks 1 to 10 contained the external arrays without a size, and nothing else.
     fn wrong_bank(&self, version: PtxVersion) -> Option<VariableProblem> {
         if self.decl.space != StateSpace::Const || version >= PtxVersion::new(2, 2) {
             return None;
         }
         let bank = self.tables.pool.integer(self.decl.bank).unwrap_or(0);
-        let external = self.decl.linkage == Some(Linkage::Extern);
-        let mut names = (self
-            .decl
-            .declarators
-            .of(&self.tables.declarations.declarators))
-        .iter();
-        let unsized_array =
-            |d: &Declarator| self.tables.pool.slice(d.dims).first() == Some(&Operand::Absent);
+        let is_extern = self.decl.linkage == Some(Linkage::Extern);
+        let has_wrong_contents = self.declarators().iter().any(|declarator| {
+            let first_dimension = self.tables.pool.slice(declarator.dims).first();
+            let is_unsized = first_dimension == Some(&Operand::Absent);
+            (is_extern && is_unsized) != (bank != 0)
+        });
         if bank != 0 && version < PtxVersion::new(1, 5) {
             Some(VariableProblem::EarlyBank)
         } else if !(0..=10).contains(&bank) {
             Some(VariableProblem::BankNumber(bank))
-        } else if names.any(|d| (external && unsized_array(d)) != (bank != 0)) {
+        } else if has_wrong_contents {
             Some(match bank {
                 0 => VariableProblem::NoBank,
                 _ => VariableProblem::BankContents(bank),
@@ -201,6 +222,7 @@ impl Checker<'_, '_> {
         }
     }
 
+    /// Returns the problem of the type, if there is one.
     fn wrong_type(&self) -> Option<(Location, VariableProblem)> {
         let (space, ty) = (self.decl.space, self.ty);
         let problem = if ty.kind() != TypeKind::Opaque && !ty.is_register_type() {
@@ -210,10 +232,10 @@ impl Checker<'_, '_> {
         } else {
             return None;
         };
-        Some((self.at_type(), problem))
+        Some((self.type_location(), problem))
     }
 
-    /// Why a texture, sampler or surface cannot be declared here.
+    /// Returns the problem of a texture, sampler or surface, if there is one.
     fn wrong_opaque(&self) -> Option<VariableProblem> {
         let (space, ty) = (self.decl.space, self.ty);
         if self.scope == Scope::Body {
@@ -227,7 +249,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Whether variables of the space are declared in functions only. Before PTX 3.0, `.reg` and `.local` were allowed
+    /// Returns `true` if variables of the space are declared in functions only. Before PTX 3.0, `.reg` and `.local` were allowed
     /// at module level.
     fn is_for_bodies(&self) -> bool {
         match self.decl.space {
@@ -237,7 +259,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn vector(&mut self) {
+    fn check_vector(&mut self) {
         let (ty, len) = (self.ty, self.decl.vector);
         if len < 2 {
             return;
@@ -256,7 +278,7 @@ impl Checker<'_, '_> {
         self.context.report(location, problem);
     }
 
-    fn attributes(&mut self) {
+    fn check_attributes(&mut self) {
         let attributes = self.decl.attributes;
         for attribute in attributes.of(&self.tables.declarations.attributes) {
             let name = match attribute {
@@ -264,7 +286,7 @@ impl Checker<'_, '_> {
                 Attribute::Unified(..) => ".unified",
                 _ => continue,
             };
-            let location = self.keyword(name);
+            let location = self.keyword_location(name);
             if let Attribute::Unified(..) = attribute {
                 self.context.require(location, Feature::Unified);
             }
@@ -275,11 +297,11 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn common(&mut self) {
+    fn check_common(&mut self) {
         if self.decl.linkage != Some(Linkage::Common) {
             return;
         }
-        let location = self.keyword(Directive::Common.text());
+        let location = self.keyword_location(Directive::Common.text());
         if self.decl.space != StateSpace::Global {
             let problem = VariableProblem::CommonSpace(self.decl.space);
             self.context.report(location, problem);
@@ -290,20 +312,20 @@ impl Checker<'_, '_> {
     }
 
     /// Checks one name of the declaration.
-    fn declarator(&mut self, declarator: &Declarator) {
+    fn check_declarator(&mut self, declarator: &Declarator) {
         let (pool, name) = (self.tables.pool, declarator.name);
         let dims = pool.slice(declarator.dims);
-        let empty = |d: &Operand| *d == Operand::Absent || pool.integer(*d) == Some(0);
-        let initialized = declarator.init != Operand::Absent;
-        let sized_by_value = initialized && dims.first().is_some_and(empty);
-        let external = self.decl.linkage == Some(Linkage::Extern);
-        let problem = if declarator.count != Operand::Absent && initialized {
+        let has_no_size = |dim: &Operand| *dim == Operand::Absent || pool.integer(*dim) == Some(0);
+        let is_unsized = dims.first().is_some_and(has_no_size);
+        let is_initialized = declarator.init != Operand::Absent;
+        let is_extern = self.decl.linkage == Some(Linkage::Extern);
+        let problem = if declarator.count != Operand::Absent && is_initialized {
             VariableProblem::RangeInitializer(name)
-        } else if dims.iter().skip(1).any(empty) {
+        } else if dims.iter().skip(1).any(has_no_size) {
             VariableProblem::EmptyDimension(name)
         } else if self.decl.space == StateSpace::Reg && !dims.is_empty() {
             VariableProblem::RegisterArray(name)
-        } else if dims.first().is_some_and(empty) && !external && !sized_by_value {
+        } else if is_unsized && !is_extern && !is_initialized {
             VariableProblem::NoSize(name)
         } else {
             return;
@@ -311,15 +333,16 @@ impl Checker<'_, '_> {
         self.context
             .report(Location::name(self.span, name), problem);
     }
-}
 
-fn alignment(context: &mut Context<'_>, pool: &OperandPool, decl: &VarDecl, span: Span) {
-    let Some(align) = pool.integer(decl.align) else {
-        return;
-    };
-    let location = Location::part(span, Part::After(Directive::Align.text()));
-    power_of_two(context, align, location);
-    if decl.space == StateSpace::Param && align > 128 && align.count_ones() == 1 {
-        context.report(location, VariableProblem::ParameterAlignment(align));
+    fn check_alignment(&mut self) {
+        let Some(align) = self.tables.pool.integer(self.decl.align) else {
+            return;
+        };
+        let location = Location::part(self.span, Part::After(Directive::Align.text()));
+        check_alignment(self.context, align, location);
+        if self.decl.space == StateSpace::Param && align > 128 && align.count_ones() == 1 {
+            self.context
+                .report(location, VariableProblem::ParameterAlignment(align));
+        }
     }
 }

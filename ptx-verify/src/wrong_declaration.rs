@@ -1,5 +1,6 @@
-//! One error for a declaration with another type than most uses of its registers need.
+//! Merges the errors about registers whose declaration has another type than most of their uses need.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ptx_ir::{Body, EntityId, Operand, Span};
 use ptx_isa::{Expected, OperandViolation, Role, ScalarType, TypeKind};
@@ -13,35 +14,36 @@ use crate::problem::operand::FoundOperand;
 use crate::problem::{Problem, Side};
 use crate::uses;
 
-/// A register whose declaration has another type than its use needs.
+/// A use of a register whose declaration has another type than the use needs.
 #[derive(Copy, Clone, PartialEq, Eq)]
-struct Use {
+struct WrongUse {
     declaration: Span,
-    found: ScalarType,
+    declared: ScalarType,
     /// The type that the declaration should have.
-    wanted: ScalarType,
+    needed: ScalarType,
 }
 
-impl Use {
-    fn of(finding: &Finding, address_size: u16) -> Option<Self> {
+impl WrongUse {
+    /// Returns `None` for findings about something else. `address_size` is in bits.
+    fn new(finding: &Finding, address_size: u16) -> Option<Self> {
         let declaration = finding.labels.first()?.location.statement;
-        let (found, wanted) = match &finding.problem {
+        let (declared, needed) = match &finding.problem {
             Problem::Call(CallProblem::Guard(ty)) => ((*ty)?, ScalarType::Pred),
             Problem::Instruction(problem) => match &problem.kind {
                 InstProblemKind::Operand(mismatch)
                     if mismatch.problem == OperandViolation::Type =>
                 {
-                    let found = match mismatch.found {
+                    let declared = match mismatch.found {
                         FoundOperand::Scalar(ty) | FoundOperand::Elements(_, Some(ty)) => ty,
                         _ => return None,
                     };
-                    let wanted = match mismatch.expected {
-                        Some(Expected::Type(ty)) if ty.is_register_type() => declared(ty),
-                        Some(expected) => bits(expected.bits()?)?,
-                        None if mismatch.operand.role() == Role::Addr => bits(address_size)?,
+                    let needed = match mismatch.expected {
+                        Some(Expected::Type(ty)) if ty.is_register_type() => declaration_type(ty),
+                        Some(expected) => bits_type(expected.bits()?)?,
+                        None if mismatch.operand.role() == Role::Addr => bits_type(address_size)?,
                         None => return None,
                     };
-                    (found, wanted)
+                    (declared, needed)
                 }
                 _ => return None,
             },
@@ -49,40 +51,46 @@ impl Use {
         };
         Some(Self {
             declaration,
-            found,
-            wanted,
+            declared,
+            needed,
         })
     }
 }
 
-/// The type with which a register for values of a type is declared: integers have bits.
-fn declared(ty: ScalarType) -> ScalarType {
+/// Returns the type with which a register for values of a type is usually declared: for integers, the bits type.
+fn declaration_type(ty: ScalarType) -> ScalarType {
     match ty.kind() {
         TypeKind::Float | TypeKind::Predicate => ty,
-        _ => bits(ty.bits()).unwrap_or(ty),
+        _ => bits_type(ty.bits()).unwrap_or(ty),
     }
 }
 
-/// The type that suits all uses.
-fn common(uses: &[(Use, usize)]) -> Option<ScalarType> {
-    let first = uses.first()?.0.wanted;
-    let all = |test: &dyn Fn(ScalarType) -> bool| uses.iter().all(|(of, _)| test(of.wanted));
-    if all(&|ty| ty == first) {
-        Some(first)
-    } else if all(&|ty| ty.bits() == first.bits()) {
-        bits(first.bits())
+/// Returns the type that is right for all uses.
+fn common_type(uses: &[(WrongUse, usize)]) -> Option<ScalarType> {
+    let (first, _) = uses.first()?;
+    let ty = first.needed;
+    if uses.iter().all(|(wrong_use, _)| wrong_use.needed == ty) {
+        Some(ty)
+    } else if uses
+        .iter()
+        .all(|(wrong_use, _)| wrong_use.needed.bits() == ty.bits())
+    {
+        bits_type(ty.bits())
     } else {
         None
     }
 }
 
-fn bits(width: u16) -> Option<ScalarType> {
-    let mut all = ScalarType::ALL.iter().copied();
-    all.find(|t| t.kind() == TypeKind::Bits && t.bits() == width)
+/// Returns the bits type of a width.
+fn bits_type(width: u16) -> Option<ScalarType> {
+    ScalarType::ALL
+        .iter()
+        .copied()
+        .find(|ty| ty.kind() == TypeKind::Bits && ty.bits() == width)
 }
 
-/// The number of mentions of the registers of each declaration, by statement.
-fn mentions(body: &Body) -> Vec<(Span, usize)> {
+/// Returns the number of mentions of the registers of each declaration, by the span of its statement.
+fn mention_counts(body: &Body) -> BTreeMap<(u32, u32), usize> {
     let mut counts = vec![0; body.reg_decls().len()];
     for operand in uses::operands(body.pool()) {
         if let Operand::Reg(id) = operand
@@ -92,55 +100,69 @@ fn mentions(body: &Body) -> Vec<(Span, usize)> {
             *count += 1;
         }
     }
-    let declarations = body.reg_decls().values().zip(counts);
-    let mut found: Vec<(Span, usize)> = declarations
-        .filter_map(|(d, count)| Some((body.source_span(d.stmt?), count)))
-        .collect();
-    found.sort_unstable_by_key(|(span, _)| span.start);
-    found
+    let mut counts_by_span = BTreeMap::new();
+    for (declaration, count) in body.reg_decls().values().zip(counts) {
+        if let Some(stmt) = declaration.stmt {
+            let span = body.source_span(stmt);
+            *counts_by_span.entry((span.start, span.end)).or_default() += count;
+        }
+    }
+    counts_by_span
 }
 
-/// Replaces the errors about registers of one declaration by one if they are most of its uses.
+/// Merges the errors about registers of one declaration if they are at least half of the mentions of its registers.
 pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
     let address_size = context.module.header().address_size.unwrap_or(64).into();
     let findings = context.findings_mut();
-    let mut found: Vec<(Use, usize)> =
-        findings.iter().enumerate().fold(Vec::new(), |mut all, f| {
-            all.extend(Use::of(f.1, address_size).map(|of| (of, f.0)));
-            all
-        });
-    if found.len() < 2 {
+    // With the indices of the findings.
+    let mut wrong_uses: Vec<(WrongUse, usize)> = findings
+        .iter()
+        .enumerate()
+        .filter_map(|(index, finding)| Some((WrongUse::new(finding, address_size)?, index)))
+        .collect();
+    if wrong_uses.len() < 2 {
         return;
     }
-    found.sort_by_key(|(of, index)| (of.declaration.start, of.found, *index));
-    let mentions = mentions(body);
-    let mut merged = vec![false; findings.len()];
-    for group in
-        found.chunk_by(|(a, _), (b, _)| (a.declaration, a.found) == (b.declaration, b.found))
+    wrong_uses.sort_by_key(|(wrong_use, index)| {
+        (wrong_use.declaration.start, wrong_use.declared, *index)
+    });
+    let mention_counts = mention_counts(body);
+    let mut is_merged = vec![false; findings.len()];
+    for group in wrong_uses
+        .chunk_by(|(a, _), (b, _)| (a.declaration, a.declared) == (b.declaration, b.declared))
     {
-        let [(first, head), rest @ ..] = group else {
+        let [(first, first_index), others @ ..] = group else {
             continue;
         };
-        let errors = group.iter().filter_map(|(_, i)| findings.get(*i));
-        let errors: usize = errors.map(|f| 1 + f.repeats.len()).sum();
-        let all = mentions
+        let error_count: usize = group
             .iter()
-            .filter(|(span, _)| *span == first.declaration);
-        let all: usize = all.map(|(_, count)| count).sum();
-        let Some(ty) = common(group).filter(|_| !rest.is_empty() && 2 * errors >= all) else {
+            .filter_map(|(_, index)| findings.get(*index))
+            .map(|finding| 1 + finding.repeats.len())
+            .sum();
+        let span = first.declaration;
+        let mention_count = mention_counts
+            .get(&(span.start, span.end))
+            .copied()
+            .unwrap_or(0);
+        if others.is_empty() || 2 * error_count < mention_count {
+            continue;
+        }
+        let Some(ty) = common_type(group) else {
             continue;
         };
-        let mut places = Vec::new();
-        for (_, index) in rest {
-            if let (Some(finding), Some(done)) = (findings.get(*index), merged.get_mut(*index)) {
-                places.extend(finding.clone().into_repeats());
-                *done = true;
+        let mut repeats = Vec::new();
+        for (_, index) in others {
+            if let (Some(finding), Some(is_merged)) =
+                (findings.get(*index), is_merged.get_mut(*index))
+            {
+                repeats.extend(finding.clone().into_repeats());
+                *is_merged = true;
             }
         }
-        if let Some(finding) = findings.get_mut(*head) {
-            finding.repeats.extend(places);
-            let text = Part::Token(Word::Keyword(first.found.text()), 0);
-            let location = Location::part(first.declaration, text);
+        if let Some(finding) = findings.get_mut(*first_index) {
+            finding.repeats.extend(repeats);
+            let part = Part::Token(Word::Keyword(first.declared.text()), 0);
+            let location = Location::part(first.declaration, part);
             finding.repair = Some(Repair {
                 note: format!(
                     "most uses of the declaration need another type: declare it as `{ty}`"
@@ -151,9 +173,6 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
             });
         }
     }
-    let mut index = 0;
-    findings.retain(|_| {
-        index += 1;
-        !merged.get(index - 1).is_some_and(|m| *m)
-    });
+    let mut is_merged = is_merged.into_iter();
+    findings.retain(|_| !is_merged.next().unwrap_or(false));
 }

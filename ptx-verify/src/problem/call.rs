@@ -7,7 +7,7 @@ use super::redeclaration::List;
 use super::{Side, Text, Wording, counted};
 use crate::location::Part;
 
-/// Why a parameter does not take an argument.
+/// The property in which an argument differs from its parameter.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ArgumentMismatch {
     Type,
@@ -27,7 +27,7 @@ pub(crate) struct Formal {
 
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum CallProblem {
-    /// Found, expected; the operand with the arguments if there are too many of them.
+    /// The numbers of written and expected values. If there are too many, the index of the operand with the list.
     Count(List, u32, u32, Option<u32>),
     Argument(ArgumentMismatch, Formal),
     /// A name in `.calltargets` that is not a function.
@@ -49,13 +49,13 @@ impl CallProblem {
         let access = |message| Text::error(Code::ParameterAccess, message);
         match self {
             Self::Count(list, found, expected, extra) => {
-                let what = match list {
+                let noun = match list {
                     List::Parameters => "argument",
                     List::Results => "result",
                 };
                 let message = format!(
                     "expected {} in the call, found {found}",
-                    counted(expected, what)
+                    counted(expected, noun)
                 );
                 let text = Text::error(Code::CallCount, message)
                     .help("match the declaration or the prototype of the function");
@@ -76,10 +76,10 @@ impl CallProblem {
                 Text::error(Code::OperandKind, message).help("list labels of this function only")
             }
             Self::Guard(ty) => {
-                let found = ty.map_or(format!("`{found}`"), |ty| format!("type `{ty}`"));
+                let found_type = ty.map_or(format!("`{found}`"), |ty| format!("type `{ty}`"));
                 Text::error(
                     Code::GuardType,
-                    format!("guard must be a `.pred` register, found {found}"),
+                    format!("guard must be a `.pred` register, found {found_type}"),
                 )
                 .help("declare it with `.reg .pred`, or compute a predicate with `setp`")
             }

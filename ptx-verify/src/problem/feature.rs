@@ -107,17 +107,17 @@ impl Pragma {
         }
     }
 
-    /// The pragma in a text and its value. ptxas takes anything after `frequency` for its value.
-    pub(crate) fn of(text: &str) -> Option<(Self, &str)> {
+    /// Returns the pragma in a text and its value. ptxas takes anything after `frequency` for its value.
+    pub(crate) fn parse(text: &str) -> Option<(Self, &str)> {
         if let Some(value) = text.strip_prefix(Self::Frequency.name()) {
             return Some((Self::Frequency, value.trim_start_matches(' ')));
         }
         let (name, value) = text.split_once(' ').unwrap_or((text, ""));
-        let known = Self::ALL.into_iter().find(|p| p.name() == name)?;
-        Some((known, value))
+        let pragma = Self::ALL.into_iter().find(|pragma| pragma.name() == name)?;
+        Some((pragma, value))
     }
 
-    /// Whether it is allowed in function bodies only.
+    /// The pragma is allowed in function bodies only.
     pub(crate) fn is_for_bodies(self) -> bool {
         self != Self::Nounroll
     }
@@ -140,7 +140,7 @@ impl fmt::Display for Pragma {
 }
 
 impl Feature {
-    /// The first target that does not have it any more: `map_f64_to_f32` is for targets without double precision.
+    /// The first target that does not have the feature any more: `map_f64_to_f32` is for targets without double precision.
     const fn removed_on(self) -> Option<Target> {
         match self {
             Self::TargetOption(TargetOption::MapF64ToF32) => Some(Target::Sm13),
@@ -148,24 +148,26 @@ impl Feature {
         }
     }
 
-    /// Whether every version and target has it.
+    /// All versions and targets have the feature.
     pub(crate) fn is_everywhere(self) -> bool {
         let (version, target) = self.since();
         version <= PtxVersion::new(1, 0) && target.is_none() && self.removed_on().is_none()
     }
 
-    /// Whether it is available.
+    /// The version and target of an environment have the feature.
     pub(crate) fn is_in(self, environment: Environment) -> bool {
         let (version, target) = self.since();
         environment.has(version, target) && !self.is_removed_in(environment)
     }
 
     fn is_removed_in(self, environment: Environment) -> bool {
-        let implied = |t| environment.target().is_some_and(|own| own.implies(t));
-        self.removed_on().is_some_and(implied)
+        match (self.removed_on(), environment.target()) {
+            (Some(removed_on), Some(target)) => target.implies(removed_on),
+            _ => false,
+        }
     }
 
-    /// The targets that have it in a version.
+    /// Returns the targets that have the feature in a version.
     pub(crate) fn targets(self, version: PtxVersion) -> TargetSet {
         let (since, target) = self.since();
         if version < since {
@@ -178,16 +180,16 @@ impl Feature {
     }
 
     pub(super) fn text(self, wording: Wording<'_>, _: &str) -> Text {
-        let have = wording.checked_for();
+        let checked_for = wording.checked_for();
         if let Some(target) = self.removed_on()
             && self.is_removed_in(wording.environment)
         {
             let message =
-                format!("{self} is not supported on `{target}` and newer; this is {have}");
+                format!("{self} is not supported on `{target}` and newer; this is {checked_for}");
             return Text::error(self.code(), message).help(format!("remove {self}"));
         }
         let (version, target) = self.since();
-        let (wanted, help) = match target {
+        let (required, help) = match target {
             Some(target) => (
                 format!("PTX {version} and `{target}`"),
                 format!("write `.version {version}` or newer and `.target {target}` or newer"),
@@ -199,7 +201,7 @@ impl Feature {
         };
         Text::error(
             self.code(),
-            format!("{self} requires {wanted}; this is {have}"),
+            format!("{self} requires {required}; this is {checked_for}"),
         )
         .help(help)
     }

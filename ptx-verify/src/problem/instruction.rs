@@ -3,14 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId, Signature};
-use ptx_isa::{
-    Deprecation, Form, Instruction, Modifier, ModifierEdit, Opcode, Repair, Rule, Since, Slot,
-    SpecialReg,
-};
+use ptx_isa::{Deprecation, Modifier, ModifierEdit, Opcode, Repair, Rule, Since, Slot, SpecialReg};
 
 use super::operand::OperandMismatch;
-use super::{Side, Text, Wording, counted, repair};
-use crate::explain::ALL_LANES;
+use super::{ALL_LANES, NamedForm, Side, Text, Wording, counted, list, repair};
 use crate::location::Part;
 
 /// A problem of an instruction.
@@ -27,66 +23,60 @@ pub(crate) enum InstProblemKind {
     Repairable {
         repairs: Vec<Repair>,
         /// The rule that they violate.
-        rule: Option<(Named, &'static Rule)>,
+        rule: Option<(NamedForm, &'static Rule)>,
     },
-    /// The elements of a vector are separate operands: the first and the last of them, and whether no other operands can be.
+    /// The elements of a vector are separate operands. The indices of the first and the last one, and whether no other operands can be the elements.
     MissingBraces(u32, u32, bool),
-    /// The elements of a vector are separate parts of an operand: the number of the operand, of the first and of the last.
+    /// The elements of a vector are separate elements of an operand. The indices of the operand, of the first and of the last element.
     MissingInnerBraces(u32, u32, u32),
-    /// The condition of a branch is an operand, of this number.
+    /// The condition of a branch is the operand with this index.
     Condition(u32),
-    /// The result is missing; this opcode has none, or else `_` is one.
+    /// The result is missing. The opcode without a result that may be meant; if there is none, the result may be `_`.
     WithoutResult(Option<Opcode>),
     /// Two modifiers that exclude each other.
     Conflict(Modifier, Modifier),
-    /// Operands between two places are in the wrong order: the first belongs in the second one.
-    Reordered(Named, u32, u32),
-    /// An operand is not expected.
-    Extra(Named, u32),
-    /// Two operands that are one: a pair, or else an address.
+    /// An operand is in the wrong place: its index, and the index at which it is legal.
+    Reordered(NamedForm, u32, u32),
+    /// The operand with this index is not expected.
+    Extra(NamedForm, u32),
+    /// One operand is written as two. The index of the first one, and whether the operand is a pair; otherwise it is an address.
     Apart(u32, bool),
-    /// The arguments of a call, and the results before its function, are not in parentheses: the number of the function, and
-    /// that of the last operand.
+    /// The arguments of a call, and the results before its function, are not in parentheses. The indices of the function and of the last operand.
     MissingParentheses(u32, u32),
-    Modifier(ModifierReason, Modifier, Named),
-    MissingModifier(Named, &'static Slot),
+    Modifier(ModifierReason, Modifier, NamedForm),
+    MissingModifier(NamedForm, &'static Slot),
     /// The modifiers are in no row of the form's table, or no form takes them together.
-    ModifierCombination(Named),
+    ModifierCombination(NamedForm),
     Operand(OperandMismatch),
-    /// The number of operands found, and the least and the most expected; whether it is legal without those that are too
-    /// many.
-    Count(Named, usize, usize, usize, bool),
-    Rule(Named, &'static Rule),
+    /// A wrong number of operands. The number, the least and the most expected number, and whether the instruction is legal without the operands after
+    /// the most expected number.
+    Count(NamedForm, usize, usize, usize, bool),
+    Rule(NamedForm, &'static Rule),
     /// A texture without a sampler although each has a separate one.
     NoSampler,
-    /// None of these versions and targets is reached.
+    /// The version and target are older than all of these.
     Unavailable(&'static [Since]),
     SpecialRegister(SpecialReg),
-    /// Removed from these versions on; what to write instead.
+    /// Removed in these versions. The replacement.
     Removed(&'static [Since], Option<&'static str>),
-    /// Removed from these versions on; legal with this modifier and a mask of the threads that take part.
+    /// Removed in these versions. Legal with this modifier and a mask of the participating threads.
     RemovedWithoutMask(&'static [Since], ModifierEdit),
     /// A 32-bit address of global or generic memory in a module with 64-bit addresses.
     SmallAddress,
     /// A modifier without effect.
     Redundant(Redundancy, Modifier),
-    /// The deprecated modifier, unless the whole instruction is.
+    /// A deprecated modifier; `None` if the instruction is deprecated.
     Deprecated(Option<Modifier>, Deprecation),
-    Other(Named),
+    Other(NamedForm),
 }
 
-/// A form with the instruction that it belongs to.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Named {
-    pub(crate) instruction: Option<&'static Instruction>,
-    pub(crate) form: &'static Form,
-}
-
+/// The reason why a modifier is wrong.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ModifierReason {
     Duplicate,
-    /// Not with the other modifiers, or not in this order.
+    /// The form has the modifier, but not with the other modifiers, or not in this order.
     Conflict,
+    /// The form does not have the modifier.
     NotTaken,
 }
 
@@ -96,32 +86,25 @@ pub(crate) enum Redundancy {
     NoEffect,
 }
 
-impl Named {
-    pub(super) fn syntax(self) -> String {
-        let name = self.instruction.map_or("", |i| i.name());
-        let syntax = self.form.syntax();
-        let space = match syntax.is_empty() || syntax.starts_with(['.', '{']) {
-            true => "",
-            false => " ",
-        };
-        format!("the form is `{name}{space}{syntax}`")
-    }
-}
-
 impl InstProblem {
     /// `found` is the text at the location.
     pub(super) fn text(self, wording: Wording<'_>, found: &str) -> Text {
         let signature = wording.module.signature(self.sig);
         let op = signature.text();
-        if let Some(text) = self.kind.of_habits(&signature, wording, found) {
+        if let Some(text) = self.kind.single_cause_text(&signature, wording, found) {
             return text;
         }
         match self.kind {
             InstProblemKind::Repairable { repairs, rule } => {
                 repair::text(&signature, &repairs, rule)
             }
-            InstProblemKind::MissingBraces(first, last, only) => {
-                in_braces(op, found, (first, last), only)
+            InstProblemKind::MissingBraces(first, last, is_only) => {
+                let text = in_braces(op, found, first, last);
+                if is_only {
+                    text.machine_applicable()
+                } else {
+                    text
+                }
             }
             InstProblemKind::UnknownInstruction(opcode) => {
                 let names = opcode.instructions().iter().map(|i| i.name());
@@ -137,11 +120,12 @@ impl InstProblem {
             InstProblemKind::Extra(form, extra) => {
                 let message = format!("unexpected operand `{found}` of `{op}`");
                 let text = Text::error(Code::UnexpectedOperand, message).help(form.syntax());
-                let (kept, both) = match extra.checked_sub(1) {
-                    Some(before) => (before, Part::Operands(before, extra)),
+                // The operand and a neighbor are replaced by the neighbor.
+                let (neighbor, both) = match extra.checked_sub(1) {
+                    Some(previous) => (previous, Part::Operands(previous, extra)),
                     None => (1, Part::Operands(0, 1)),
                 };
-                text.fix(both, Side::CopyOf(Part::Operand(kept)), "")
+                text.fix(both, Side::CopyOf(Part::Operand(neighbor)), "")
             }
             InstProblemKind::Apart(first, is_pair) => joined(op, found, first, is_pair),
             InstProblemKind::MissingParentheses(function, last) => {
@@ -175,33 +159,29 @@ impl InstProblem {
                 Text::error(Code::Combination, format!("invalid form of `{op}`"))
                     .help(form.syntax())
             }
-            kind => match kind.of_modifiers(op) {
+            kind => match kind.modifier_text(op) {
                 Some(text) => text,
-                None => kind.of_versions(op, wording),
+                None => kind.version_text(op, wording),
             },
         }
     }
 }
 
-/// Elements of a vector as separate operands, the first and the last of them, and whether no other operands can be.
-fn in_braces(op: &str, found: &str, (first, last): (u32, u32), only: bool) -> Text {
+/// Returns the text of the error that the elements of a vector are separate operands, by the indices of the first and the last one.
+fn in_braces(op: &str, found: &str, first: u32, last: u32) -> Text {
     let message = format!(
         "expected a vector in braces as operand of `{op}`, found {} operands",
         last - first + 1
     );
-    let text = Text::error(Code::VectorLength, message)
+    Text::error(Code::VectorLength, message)
         .help(format!("write `{{{found}}}`"))
         .fix(Part::Operand(first), Side::Before, "{")
-        .fix(Part::Operand(last), Side::After, "}");
-    match only {
-        true => text.machine_applicable(),
-        false => text,
-    }
+        .fix(Part::Operand(last), Side::After, "}")
 }
 
 impl InstProblemKind {
-    /// The text of a mistake that has one likely cause.
-    fn of_habits(
+    /// Returns the text of a mistake with one likely cause.
+    fn single_cause_text(
         &self,
         signature: &Signature<'_>,
         wording: Wording<'_>,
@@ -242,7 +222,8 @@ impl InstProblemKind {
         })
     }
 
-    fn of_modifiers(&self, op: &str) -> Option<Text> {
+    /// Returns the text of a problem of modifiers.
+    fn modifier_text(&self, op: &str) -> Option<Text> {
         Some(match *self {
             Self::Modifier(reason, modifier, form) => wrong_modifier(op, reason, modifier, form),
             Self::MissingModifier(form, slot) => {
@@ -264,9 +245,9 @@ impl InstProblemKind {
                 format!("these modifiers of `{op}` cannot be combined"),
             )
             .help(form.syntax()),
-            Self::Redundant(why, modifier) => Text::warning(
+            Self::Redundant(redundancy, modifier) => Text::warning(
                 Code::IgnoredModifier,
-                match why {
+                match redundancy {
                     Redundancy::Duplicate => format!("duplicate modifier `{modifier}` in `{op}`"),
                     Redundancy::NoEffect => format!("`{modifier}` has no effect in `{op}`"),
                 },
@@ -287,34 +268,37 @@ impl InstProblemKind {
         })
     }
 
-    fn of_versions(self, op: &str, wording: Wording<'_>) -> Text {
-        let have = wording.checked_for();
+    /// Returns the text of a problem of the version or target.
+    fn version_text(self, op: &str, wording: Wording<'_>) -> Text {
+        let checked_for = wording.checked_for();
         match self {
-            Self::Removed(floors, instead) => Text::error(
+            Self::Removed(floors, replacement) => Text::error(
                 Code::Withdrawn,
                 format!(
-                    "`{op}` was removed in {}; this is {have}",
+                    "`{op}` was removed in {}; this is {checked_for}",
                     floors_text(floors, " on ")
                 ),
             )
-            .help(match instead {
-                Some(instead) => format!("write {instead}"),
+            .help(match replacement {
+                Some(replacement) => format!("write {replacement}"),
                 None => "use another instruction, or an older version or target".into(),
             }),
             Self::SpecialRegister(register) => {
-                let wanted = match register.target() {
+                let required = match register.target() {
                     Some(target) => format!("PTX {} and `{target}`", register.since()),
                     None => format!("PTX {}", register.since()),
                 };
-                unavailable(register.text(), &wanted, &have)
+                unavailable(register.text(), &required, &checked_for)
             }
-            Self::Unavailable(floors) => unavailable(op, &floors_text(floors, " and "), &have),
+            Self::Unavailable(floors) => {
+                unavailable(op, &floors_text(floors, " and "), &checked_for)
+            }
             _ => Text::error(Code::Combination, format!("invalid form of `{op}`")),
         }
     }
 }
 
-/// The text of the error of a branch that has its condition as an operand.
+/// Returns the text of the error of a branch that has its condition as an operand.
 fn condition(op: &str, found: &str, index: u32) -> Text {
     let message = format!(
         "expected the condition `{found}` as a guard before `{op}`, found it as an operand"
@@ -328,7 +312,7 @@ fn condition(op: &str, found: &str, index: u32) -> Text {
     }
 }
 
-/// The text of the error of an instruction without its result.
+/// Returns the text of the error of an instruction without its result. `other` is the opcode without a result that may be meant.
 fn without_result(signature: &Signature<'_>, other: Option<Opcode>) -> Text {
     let op = signature.text();
     let message = format!("missing result of `{op}`");
@@ -347,33 +331,33 @@ fn without_result(signature: &Signature<'_>, other: Option<Opcode>) -> Text {
     }
 }
 
-/// The text of the error of an instruction that needs a mask of the threads that take part.
+/// Returns the text of the error of an instruction that needs a mask of the participating threads.
 fn without_mask(
     signature: &Signature<'_>,
     floors: &'static [Since],
     edit: ModifierEdit,
-    have: &str,
+    checked_for: &str,
 ) -> Text {
     let (op, floors) = (signature.text(), floors_text(floors, " on "));
-    let message = format!("`{op}` was removed in {floors}; this is {have}");
-    let instead = repair::mnemonic(signature, edit);
+    let message = format!("`{op}` was removed in {floors}; this is {checked_for}");
+    let replacement = repair::mnemonic(signature, edit);
     let mask = format!("{ALL_LANES:#x}");
     let help = format!(
-        "write `{instead}` with the mask of the threads that take part as the last operand: `{mask}` if all threads of the warp execute it"
+        "write `{replacement}` with the mask of the threads that take part as the last operand: `{mask}` if all threads of the warp execute it"
     );
     let text = Text::error(Code::Withdrawn, message).help(help);
     repair::fix(text, edit).fix(Part::LastOperand, Side::After, format!(", {mask}"))
 }
 
-fn unavailable(what: &str, wanted: &str, have: &str) -> Text {
+fn unavailable(name: &str, required: &str, checked_for: &str) -> Text {
     Text::error(
         Code::Unavailable,
-        format!("`{what}` requires {wanted}; this is {have}"),
+        format!("`{name}` requires {required}; this is {checked_for}"),
     )
     .help("change `.version` and `.target`")
 }
 
-fn wrong_modifier(op: &str, reason: ModifierReason, modifier: Modifier, form: Named) -> Text {
+fn wrong_modifier(op: &str, reason: ModifierReason, modifier: Modifier, form: NamedForm) -> Text {
     let message = match reason {
         ModifierReason::Duplicate => format!("duplicate modifier `{modifier}` in `{op}`"),
         ModifierReason::Conflict => format!(
@@ -381,11 +365,12 @@ fn wrong_modifier(op: &str, reason: ModifierReason, modifier: Modifier, form: Na
         ),
         ModifierReason::NotTaken => format!("`{op}` does not take the modifier `{modifier}` here"),
     };
-    let similar = form
+    let similar: Vec<&str> = form
         .form
         .accepted()
-        .filter(|m| m.class() == modifier.class());
-    let similar: Vec<&str> = similar.map(|m| m.text()).collect();
+        .filter(|other| other.class() == modifier.class())
+        .map(|other| other.text())
+        .collect();
     let help = if similar.is_empty() || form.form.accepts(modifier) {
         form.syntax()
     } else {
@@ -394,10 +379,12 @@ fn wrong_modifier(op: &str, reason: ModifierReason, modifier: Modifier, form: Na
     Text::error(Code::WrongModifier, message).help(help)
 }
 
-/// The versions with their targets, joined by a word.
+/// Returns the versions with their targets. `joint` is the word between a version and its targets.
 fn floors_text(floors: &[Since], joint: &str) -> String {
-    let texts = floors.iter().map(|floor| floor_text(floor, joint));
-    let mut texts: Vec<String> = texts.collect();
+    let mut texts: Vec<String> = floors
+        .iter()
+        .map(|floor| floor_text(floor, joint))
+        .collect();
     texts.dedup();
     texts.join(", or ")
 }
@@ -406,56 +393,65 @@ fn floor_text(floor: &Since, joint: &str) -> String {
     if floor.text().is_empty() {
         return format!("PTX {}", floor.version());
     }
-    let names = floor.text().split(' ');
-    let names = names.map(|name| match name.strip_suffix('+') {
-        Some(family) => format!("the family of `{family}`"),
-        None => format!("`{name}`"),
-    });
-    let names: Vec<String> = names.collect();
+    let names: Vec<String> = floor
+        .text()
+        .split(' ')
+        .map(|name| match name.strip_suffix('+') {
+            Some(family) => format!("the family of `{family}`"),
+            None => format!("`{name}`"),
+        })
+        .collect();
     format!("PTX {}{joint}{}", floor.version(), names.join(" or "))
 }
 
-/// The text of the error of two operands that are one.
+/// Returns the text of the error that one operand, a pair or an address, is written as two.
 fn joined(op: &str, found: &str, first: u32, is_pair: bool) -> Text {
     let operands = split(found);
-    let inner = operands.first().map_or("", |o| o.trim_matches(['[', ']']));
+    let inner = operands
+        .first()
+        .map_or("", |operand| operand.trim_matches(['[', ']']));
     let last = operands.last().copied().unwrap_or_default();
-    let (what, text) = match is_pair {
-        true => ("a pair", format!("{inner}|{last}")),
-        false => ("an address", format!("[{inner}, {last}]")),
+    let (expected, text) = if is_pair {
+        ("a pair", format!("{inner}|{last}"))
+    } else {
+        ("an address", format!("[{inner}, {last}]"))
     };
-    let message = format!("expected {what} as operand of `{op}`, found 2 operands");
+    let message = format!("expected {expected} as operand of `{op}`, found 2 operands");
     let error = Text::error(Code::OperandKind, message).help(format!("write `{text}`"));
     error.fix(Part::Operands(first, first + 1), Side::Whole, text)
 }
 
-/// The text of the error of a call without parentheses around the lists before and after the function.
+/// Returns the text of the error of a call without parentheses around the lists before and after the function.
 fn in_parentheses(found: &str, function: u32, last: u32) -> Text {
     let message = format!("expected lists in parentheses, found `{found}`");
     let text = Text::error(Code::OperandKind, message)
         .help("arguments are in parentheses, and so are results");
+    // The first operand of each list, and the first operand after it.
     let lists = [(0, function), (function + 1, last + 1)];
-    let lists = lists.into_iter().filter(|(start, end)| start < end);
-    lists.fold(text, |text, (start, end)| {
-        text.fix(Part::Operand(start), Side::Before, "(").fix(
-            Part::Operand(end - 1),
-            Side::After,
-            ")",
-        )
-    })
+    lists
+        .into_iter()
+        .filter(|(start, end)| start < end)
+        .fold(text, |text, (start, end)| {
+            text.fix(Part::Operand(start), Side::Before, "(").fix(
+                Part::Operand(end - 1),
+                Side::After,
+                ")",
+            )
+        })
 }
 
-/// The text of the error of operands in the wrong order.
-fn reordered(op: &str, found: &str, form: Named, from: u32, to: u32) -> Text {
+/// Returns the text of the error of operands in the wrong order.
+fn reordered(op: &str, found: &str, form: NamedForm, from: u32, to: u32) -> Text {
     let message = format!("operands of `{op}` are in the wrong order, found `{found}`");
     let text = Text::error(Code::OperandKind, message);
     let mut operands = split(found);
     if operands.len() != from.abs_diff(to) as usize + 1 {
         return text.help(form.syntax());
     }
-    match from < to {
-        true => operands.rotate_left(1),
-        false => operands.rotate_right(1),
+    if from < to {
+        operands.rotate_left(1);
+    } else {
+        operands.rotate_right(1);
     }
     let ordered = operands.join(", ");
     let part = Part::Operands(from.min(to), from.max(to));
@@ -463,27 +459,18 @@ fn reordered(op: &str, found: &str, form: Named, from: u32, to: u32) -> Text {
         .fix(part, Side::Whole, ordered)
 }
 
-/// The operands of a text.
+/// Returns the operands of a text.
 fn split(operands: &str) -> Vec<&str> {
     let mut depth = 0usize;
-    let operands = operands.split(|c| {
-        match c {
-            '[' | '{' | '(' => depth += 1,
-            ']' | '}' | ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    operands.map(str::trim).collect()
-}
-
-/// The first few words, separated by commas, and how many more there are.
-pub(super) fn list(words: &[&str]) -> String {
-    const SHOWN: usize = 12;
-    let quoted = words.iter().take(SHOWN).map(|word| format!("`{word}`"));
-    let mut text = quoted.collect::<Vec<_>>().join(", ");
-    if words.len() > SHOWN {
-        text.push_str(&format!(" and {} more", words.len() - SHOWN));
-    }
-    text
+    operands
+        .split(|c| {
+            match c {
+                '[' | '{' | '(' => depth += 1,
+                ']' | '}' | ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        })
+        .map(str::trim)
+        .collect()
 }

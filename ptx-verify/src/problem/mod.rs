@@ -1,42 +1,37 @@
 //! The problems that the rules report, as data. Each area has an enum of its problems, with the code, the message and the help of each.
 
 pub(crate) mod call;
-pub(crate) mod debug;
 pub(crate) mod feature;
-pub(crate) mod header;
-pub(crate) mod initializer;
 pub(crate) mod instruction;
 pub(crate) mod interface;
+pub(crate) mod module;
 pub(crate) mod operand;
 pub(crate) mod redeclaration;
 mod repair;
-pub(crate) mod resource;
 mod table;
 pub(crate) mod variable;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Applicability, Code, Module, Severity};
+use ptx_isa::{Form, Instruction};
 
 use call::CallProblem;
-use debug::DebugProblem;
 use feature::Feature;
-use header::HeaderProblem;
-use initializer::InitializerProblem;
 use instruction::InstProblem;
 use interface::InterfaceProblem;
+use module::{DebugProblem, HeaderProblem, ResourceProblem};
 use redeclaration::RedeclarationProblem;
-use resource::ResourceProblem;
 use table::problems;
-use variable::VariableProblem;
+use variable::{InitializerProblem, VariableProblem};
 
 use crate::location::Part;
 
-/// Defines what can be wrong, area by area.
+/// Defines the problems of all areas.
 macro_rules! areas {
-    ($($variant:ident($area:ident);)*) => {
-        /// Something that is wrong.
-        #[derive(Clone, Debug)]
+($($variant:ident($area:ident);)*) => {
+/// A problem.
+#[derive(Clone, Debug)]
         pub(crate) enum Problem {
             $($variant($area),)*
         }
@@ -126,7 +121,7 @@ impl Text {
         self
     }
 
-    /// Says that the fix is the only one that can be meant.
+    /// Marks the fix as the only one that can be meant.
     fn machine_applicable(mut self) -> Self {
         self.applicability = Applicability::MachineApplicable;
         self
@@ -140,7 +135,7 @@ impl Text {
     }
 }
 
-/// The module and the names with which the texts of problems are made.
+/// The module whose names the texts of problems contain, and the version and target for which it is checked.
 #[derive(Copy, Clone)]
 pub(crate) struct Wording<'m> {
     pub(crate) module: &'m Module,
@@ -148,7 +143,7 @@ pub(crate) struct Wording<'m> {
 }
 
 impl Wording<'_> {
-    /// The version and the target that the module is checked for.
+    /// Returns the version and the target for which the module is checked, as text.
     pub(crate) fn checked_for(&self) -> String {
         match self.environment.target() {
             Some(target) => format!("PTX {} and `{target}`", self.environment.version()),
@@ -157,7 +152,48 @@ impl Wording<'_> {
     }
 }
 
-/// A count with its noun, which gets an `s` unless the count is 1.
+/// A form with the instruction that it belongs to.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct NamedForm {
+    pub(crate) instruction: Option<&'static Instruction>,
+    pub(crate) form: &'static Form,
+}
+
+impl NamedForm {
+    /// Returns a help with the syntax of the form.
+    fn syntax(self) -> String {
+        let name = self
+            .instruction
+            .map_or("", |instruction| instruction.name());
+        let syntax = self.form.syntax();
+        let space = if syntax.is_empty() || syntax.starts_with(['.', '{']) {
+            ""
+        } else {
+            " "
+        };
+        format!("the form is `{name}{space}{syntax}`")
+    }
+}
+
+/// The mask of all threads of a warp.
+pub(crate) const ALL_LANES: i64 = 0xffff_ffff;
+
+/// Returns the first words, separated by commas, and the number of the remaining ones.
+fn list(words: &[&str]) -> String {
+    const MOST_WORDS: usize = 12;
+    let quoted: Vec<String> = words
+        .iter()
+        .take(MOST_WORDS)
+        .map(|word| format!("`{word}`"))
+        .collect();
+    let mut text = quoted.join(", ");
+    if words.len() > MOST_WORDS {
+        text.push_str(&format!(" and {} more", words.len() - MOST_WORDS));
+    }
+    text
+}
+
+/// Returns a count with its noun, which gets an `s` unless the count is 1.
 fn counted(count: impl Into<u64>, noun: &str) -> String {
     match count.into() {
         1 => format!("1 {noun}"),

@@ -1,4 +1,4 @@
-//! Operands that their instruction does not take.
+//! Problems of operands that their instruction does not take.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,28 +8,27 @@ use ptx_isa::{
     OperandViolation, Repair, Role, ScalarType, SpecialReg, StateSpace,
 };
 
-use super::instruction::Named;
-use super::{Side, Text, Wording, repair};
+use super::{NamedForm, Side, Text, Wording, repair};
 use crate::location::Part;
 
 /// An operand that its instruction does not take.
 #[derive(Clone, Debug)]
 pub(crate) struct OperandMismatch {
-    pub(crate) form: Named,
+    pub(crate) form: NamedForm,
     /// The operand of the form.
     pub(crate) operand: &'static FormOperand,
     pub(crate) problem: OperandViolation,
-    /// The type that it must have.
+    /// The required type.
     pub(crate) expected: Option<Expected>,
-    /// The state space that it must be in.
+    /// The required state space.
     pub(crate) space: Option<Modifier>,
     pub(crate) found: FoundOperand,
     pub(crate) part: Part,
-    /// The number of other operands that are wrong for the same reason.
+    /// The number of other operands with the same cause.
     pub(crate) others: usize,
-    /// Whether no register has the type that a modifier says.
+    /// No register has the type of a modifier.
     pub(crate) all_of_type: bool,
-    /// Whether only the brackets of an address are missing.
+    /// The certainty that only the brackets of an address are missing; `None` if they are not.
     pub(crate) brackets: Option<Brackets>,
     /// Changes of a modifier after which the instruction takes its operands.
     pub(crate) repairs: Vec<Repair>,
@@ -44,7 +43,7 @@ pub(crate) enum Brackets {
     Perhaps,
 }
 
-/// The spelling of an operand, as far as messages name it.
+/// The kind of a written operand, as messages describe it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FoundOperand {
     Scalar(ScalarType),
@@ -61,14 +60,14 @@ pub(crate) enum FoundOperand {
 }
 
 impl FoundOperand {
-    pub(crate) fn of(shape: OperandShape<'_>) -> Self {
+    pub(crate) fn new(shape: OperandShape<'_>) -> Self {
         match shape {
             OperandShape::Register(ty) => Self::Scalar(ty),
             OperandShape::Special(register) => Self::Special(register.scalar_type()),
             OperandShape::SpecialVector(_) => Self::SpecialVector,
             OperandShape::RegisterVector(ty, len) => Self::Vector(ty, len),
             OperandShape::Vector(parts) => {
-                let mut types = parts.iter().map(|p| match p.shape {
+                let mut types = parts.iter().map(|part| match part.shape {
                     OperandShape::Register(ty) => Some(ty),
                     _ => None,
                 });
@@ -82,16 +81,23 @@ impl FoundOperand {
 }
 
 impl OperandMismatch {
-    /// Whether another operand is wrong for the same reason.
+    /// Returns `true` if another operand is wrong for the same reason.
     pub(crate) fn has_cause_of(&self, other: &Self) -> bool {
         if self.is_special() {
             return other.is_special();
         }
-        let problem = |m: &Self| (m.problem, m.operand.ty(), m.expected, m.found);
-        self.problem == OperandViolation::Type && problem(self) == problem(other)
+        let cause = |mismatch: &Self| {
+            (
+                mismatch.problem,
+                mismatch.operand.ty(),
+                mismatch.expected,
+                mismatch.found,
+            )
+        };
+        self.problem == OperandViolation::Type && cause(self) == cause(other)
     }
 
-    /// Whether a special register is where the instruction takes none.
+    /// Returns `true` for a special register that the instruction does not take.
     fn is_special(&self) -> bool {
         matches!(
             (self.problem, self.found),
@@ -106,14 +112,15 @@ impl OperandMismatch {
         let (code, message) = self.message(signature.text(), wording, found);
         let advice = repair::advice(signature, &self.repairs);
         let is_type = code == Code::OperandType;
-        let instruction = |word| ForeignWord::from_text(word).and_then(ForeignWord::instead);
-        let negation = instruction("-x");
+        // The opcodes for operators of other languages.
+        let opcode = |word| ForeignWord::from_text(word).and_then(ForeignWord::instead);
+        let (copy, negation) = (opcode("="), opcode("-x"));
         let is_vector = self.found == FoundOperand::SpecialVector;
-        let is_copy = Some(signature.opcode_text()) == instruction("=");
+        let is_copy = Some(signature.opcode_text()) == copy;
         let help = match advice {
             _ if is_vector && !is_copy => format!(
                 "`{found}` has the components `.x`, `.y` and `.z`: copy one to a register with `{}` first",
-                instruction("=").unwrap_or_default()
+                copy.unwrap_or_default()
             ),
             _ if is_vector => {
                 format!("`{found}` has the components `.x`, `.y` and `.z`: for example `{found}.x`")
@@ -131,7 +138,7 @@ impl OperandMismatch {
             }
             _ if self.is_special() => format!(
                 "copy the special register to a register with `{}` first",
-                instruction("=").unwrap_or_default()
+                copy.unwrap_or_default()
             ),
             None if self.problem == OperandViolation::Negated && negation.is_some() => format!(
                 "negate the value first with `{}`",
@@ -146,7 +153,7 @@ impl OperandMismatch {
             None if is_type => "convert the value, or change the type in the instruction".into(),
             None => match self.problem {
                 OperandViolation::Directive(register) => {
-                    let directive = needs(register);
+                    let directive = required_directive(register);
                     format!("write `{directive}` and a number of bytes before the body")
                 }
                 OperandViolation::Component => "copy the component to a register first".into(),
@@ -171,7 +178,7 @@ impl OperandMismatch {
                 Brackets::Perhaps => text,
             };
         }
-        // One register of another type may be the mistake itself.
+        // A single register of another type may be the mistake.
         let best = repair::best(signature, &self.repairs);
         let first = self.repairs.first().map(Repair::edit);
         match best.or(first.filter(|_| self.all_of_type)) {
@@ -180,15 +187,15 @@ impl OperandMismatch {
         }
     }
 
-    /// Whether it is an address without a type.
+    /// Returns `true` for an address without a type.
     fn is_address(&self) -> bool {
         self.operand.role() == Role::Addr && self.expected.is_none()
     }
 
     fn message(&self, op: &str, wording: Wording<'_>, found: &str) -> (Code, String) {
         let operand = format!("operand `{}` of `{op}`", self.operand.name());
-        let without = |what: &str| {
-            let message = format!("{operand} must be without {what}, found `{found}`");
+        let without = |excluded: &str| {
+            let message = format!("{operand} must be without {excluded}, found `{found}`");
             (Code::OperandKind, message)
         };
         let kind = |expected: &str| {
@@ -224,8 +231,10 @@ impl OperandMismatch {
             OperandViolation::Component => without("a constant beside a component"),
             OperandViolation::Unified => without("`.unified`"),
             OperandViolation::Directive(register) => {
-                let what = "with a number other than 0 in the header of the kernel";
-                let message = format!("`{register}` requires `{}` {what}", needs(register));
+                let directive = required_directive(register);
+                let message = format!(
+                    "`{register}` requires `{directive}` with a number other than 0 in the header of the kernel"
+                );
                 (Code::OperandKind, message)
             }
             _ => kind(self.kind()),
@@ -251,17 +260,17 @@ impl OperandMismatch {
             | FoundOperand::Elements(_, Some(ty)) => {
                 format!(" of type `{ty}`")
             }
-            FoundOperand::Vector(ty, n) => format!(" of type `.v{n} {ty}`"),
+            FoundOperand::Vector(ty, length) => format!(" of type `.v{length} {ty}`"),
             _ => String::new(),
         };
-        let others = match self.others {
+        let further = match self.others {
             0 => String::new(),
-            n => format!(" and {n} more"),
+            count => format!(" and {count} more"),
         };
-        format!("{operand} must be{expected}, found `{found}`{ty}{others}")
+        format!("{operand} must be{expected}, found `{found}`{ty}{further}")
     }
 
-    /// Whether a parameter of a kernel is written.
+    /// Returns `true` if a parameter of a kernel is written.
     pub(crate) fn writes_parameter(&self) -> bool {
         let access = self.operand.access();
         let writes = !matches!(access, Access::None | Access::Read);
@@ -289,20 +298,20 @@ impl OperandMismatch {
         match length {
             1 if self.operand.marks().contains(Marks::BRACED) => "one value in braces".into(),
             1 => "a scalar".into(),
-            n => format!("a vector of {n} elements"),
+            length => format!("a vector of {length} elements"),
         }
     }
 
     fn found_length(&self) -> String {
         match self.found {
             FoundOperand::Elements(1, _) => "1 element".into(),
-            FoundOperand::Elements(n, _) => format!("{n} elements"),
-            FoundOperand::Vector(_, n) => format!("{n} elements"),
+            FoundOperand::Elements(length, _) => format!("{length} elements"),
+            FoundOperand::Vector(_, length) => format!("{length} elements"),
             _ => "a scalar".into(),
         }
     }
 
-    /// The legal constant that is nearest to one out of range, or of another kind.
+    /// Returns the legal constant that is nearest to one out of range, or of another kind.
     fn nearest_constant(&self, found: &str) -> Option<String> {
         if self.problem != OperandViolation::Constant {
             return None;
@@ -327,10 +336,11 @@ impl OperandMismatch {
             }
             _ => {}
         }
-        self.in_range(found).map(|constant| format!("{constant}"))
+        self.nearest_in_range(found)
+            .map(|constant| format!("{constant}"))
     }
 
-    fn in_range(&self, found: &str) -> Option<i64> {
+    fn nearest_in_range(&self, found: &str) -> Option<i64> {
         let range = self.operand.range()?;
         let value: i64 = found.parse().ok()?;
         let inside = value.clamp(range.low(), range.high());
@@ -338,8 +348,8 @@ impl OperandMismatch {
             0 => i64::try_from(u64::try_from(inside).ok()?.next_power_of_two()).ok()?,
             step => inside - (inside - range.low()).checked_rem(step)?,
         };
-        let legal = constant != value && (range.low()..=range.high()).contains(&constant);
-        legal.then_some(constant)
+        let is_legal = constant != value && (range.low()..=range.high()).contains(&constant);
+        is_legal.then_some(constant)
     }
 
     fn constants(&self) -> String {
@@ -378,7 +388,7 @@ impl OperandMismatch {
     }
 }
 
-/// The directive that a special register needs.
-fn needs(register: SpecialReg) -> &'static str {
+/// Returns the directive that a special register requires.
+fn required_directive(register: SpecialReg) -> &'static str {
     register.needs().map_or("", Directive::text)
 }

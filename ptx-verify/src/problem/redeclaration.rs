@@ -9,7 +9,7 @@ use super::{counted, problems};
 /// The difference between two prototypes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum PrototypeDifference {
-    /// The number of parameters or results: here, and in the first declaration.
+    /// The number of parameters or results in the later declaration, and in the first one.
     Count(List, u32, u32),
     /// A parameter or result, counted from 1.
     Item(List, u32, Property),
@@ -30,21 +30,21 @@ pub(crate) enum Property {
 
 impl fmt::Display for PrototypeDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self {
+        let noun = match self {
             Self::Count(List::Parameters, ..) | Self::Item(List::Parameters, ..) => "parameter",
             _ => "result",
         };
         match self {
-            Self::Count(_, here, first) => {
-                write!(f, "expected {}, found {here}", counted(*first, what))
+            Self::Count(_, later, first) => {
+                write!(f, "expected {}, found {later}", counted(*first, noun))
             }
-            Self::Item(_, nth, property) => {
+            Self::Item(_, position, property) => {
                 let property = match property {
                     Property::Type => "type",
                     Property::Space => "state space",
                     Property::Alignment => "alignment",
                 };
-                write!(f, "{what} {nth} has a different {property}")
+                write!(f, "{noun} {position} has a different {property}")
             }
         }
     }

@@ -1,10 +1,63 @@
-//! Problems of legal modules: what ptxas refuses when it generates code, what is never used, and what has no defined result.
+//! Problems of the module: the header, pragmas, debug information, and legal modules that ptxas refuses when it generates code, that contain unused
+//! declarations, or whose results are not defined.
 
 use ptx_ir::NameId;
-use ptx_isa::{Modifier, ScalarType};
+use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, Target, TargetOption};
 
+use super::feature::Pragma;
 use super::problems;
 pub(crate) use super::table::LibraryName;
+
+problems! { HeaderProblem {
+    /// `.target` begins with an option.
+    OptionFirst(option: TargetOption): error TargetOption
+        "expected an architecture before the option, found `{option}`",
+        "write `.target sm_90, {option}`";
+    OptionConflict(option: TargetOption, other: TargetOption): error TargetOption
+        "`{option}` conflicts with `{other}`",
+        "keep one of the two";
+    NoDebugInfo: error TargetOption
+        "`debug` requires debug information, but the module has no `.section`",
+        "remove `debug`";
+    TargetVersion(target: Target, first: PtxVersion, version: PtxVersion): error TargetVersion
+        "`{target}` requires PTX {first}; this is PTX {version}",
+        "write `.version {first}` or newer, or a target that PTX {version} has";
+    PragmaFrequency: error DirectiveValue
+        "expected a positive integer after `frequency` in the pragma",
+        "write how often the block is executed: `.pragma \"frequency 10\";`";
+    PragmaPlace(pragma: Pragma): error PragmaPlace
+        "the pragma `{pragma}` is only allowed in a function body",
+        "move it into the body";
+    UnknownPragma(text: NameId): warning UnknownPragma
+        "unknown pragma {text}: ptxas ignores it";
+}}
+
+problems! { DebugProblem {
+    DuplicateFile(index: i64): error DebugInfo
+        "duplicate file index {index}",
+        "use another index";
+    UndefinedFile(index: i64): error DebugInfo
+        "expected the index of a `.file` before this directive, found {index}",
+        "declare the file before the section";
+    DuplicateLabel(name: NameId): error DuplicateName
+        "duplicate label `{name}` in a section",
+        "rename one of the two";
+    Number(value: i64, ty: ScalarType): error DebugInfo
+        "expected a value that fits `{ty}`, found {value}",
+        "use a wider type";
+    NegativeZero(ty: ScalarType): error DebugInfo
+        "expected a value that fits `{ty}`, found -0",
+        "write `0`";
+    Address(name: NameId, ty: ScalarType): error DebugInfo
+        "expected `.b32` or `.b64` for the address of `{name}`, found `{ty}`",
+        "use the type of the address size";
+    Bits(directive: Directive, value: i64): error DebugInfo
+        "expected a number of 32 bits in `{directive}`, found {value}",
+        "use a value from 0 to 4294967295";
+    InlinedAt(file: i64, line: i64, column: i64): error DebugInfo
+        "expected a preceding `.loc {file} {line} {column}` for `inlined_at`, found none",
+        "add that `.loc` before this one";
+}}
 
 /// Bytes of constants that a module may have.
 pub(crate) const MOST_CONSTANT_BYTES: i64 = 0x1_0000;
