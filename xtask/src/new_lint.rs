@@ -99,11 +99,14 @@ impl NewLint {
             (format!("ptx-report/pages/PTX{code}.md"), self.page()),
             (
                 format!("ptx-lint/tests/lints/{name}/faulty.ptx"),
-                self.fixture("A kernel that is reported."),
+                self.fixture(
+                    "A kernel that is reported.",
+                    &marked(&format!("~ {name} definite")),
+                ),
             ),
             (
                 format!("ptx-lint/tests/lints/{name}/correct.ptx"),
-                self.fixture("A kernel that is not reported."),
+                self.fixture("A kernel that is not reported.", KERNEL),
             ),
         ] {
             let path = root.join(path);
@@ -196,18 +199,18 @@ use ptx_analysis::asynchrony::Certainty;
 use crate::context::{{FunctionContext, Reached}};
 use crate::{{Finding, Lint}};
 
-pub(crate) fn check(context: &FunctionContext<'_>, findings: &mut Vec<Finding>) {{
-    for instruction in context.instructions() {{
-        if let Some(certainty) = judge(context, &instruction) {{
-            let message = format!(\"`{{}}` …\", context.mnemonic(instruction.inst));
-            let finding = context.finding(Lint::{variant}, certainty, instruction.stmt, message);
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {{
+    for instruction in cx.instructions() {{
+        if let Some(certainty) = judge(cx, &instruction) {{
+            let message = format!(\"`{{}}` …\", cx.mnemonic(instruction.inst));
+            let finding = cx.finding(Lint::{variant}, certainty, instruction.stmt, message);
             findings.push(finding.with_help(\"…\"));
         }}
     }}
 }}
 
 /// Returns the certainty with which an instruction is wrong, or `None` if it is not reported.
-fn judge(_context: &FunctionContext<'_>, _instruction: &Reached<'_>) -> Option<Certainty> {{
+fn judge(_cx: &FunctionContext<'_>, _instruction: &Reached<'_>) -> Option<Certainty> {{
     None
 }}
 "
@@ -218,7 +221,7 @@ fn judge(_context: &FunctionContext<'_>, _instruction: &Reached<'_>) -> Option<C
         let Self {
             name, title, code, ..
         } = self;
-        let example = KERNEL;
+        let wrong = marked(&format!(" PTX{code}"));
         format!(
             "# PTX{code}: {title}
 
@@ -246,19 +249,19 @@ Definite if …; possible if …
 
 ```ptx
 {HEAD}
-{example}```
+{wrong}```
 
 ## Right
 
 ```ptx
 {HEAD}
-{example}```
+{KERNEL}```
 "
         )
     }
 
-    fn fixture(&self, subject: &str) -> String {
-        format!("//@ only: {}\n// {subject}\n{HEAD}\n{KERNEL}", self.name)
+    fn fixture(&self, subject: &str, kernel: &str) -> String {
+        format!("//@ only: {}\n// {subject}\n{HEAD}\n{kernel}", self.name)
     }
 
     fn remaining_work(&self) -> String {
@@ -272,7 +275,8 @@ PTX{code} is the code of `{name}`. To do:
 2. Write ptx-lint/tests/lints/{name}: at least 10 faulty and 10 correct kernels; `//~ {name} definite` marks the line of a finding.
 3. Write ptx-report/pages/PTX{code}.md; `// PTX{code}` marks the line that the wrong example reports.
 4. Describe the lint in docs/linting.md, from \"finds\" on, and in CHANGELOG.md.
-5. Run `cargo xtask codegen`, `cargo test -p ptx-lint -p ptx-report`, `cargo xtask api`."
+5. Run `cargo fmt`, `cargo xtask codegen` and `cargo xtask api`; `PTXKIT_BLESS=1 cargo test -p ptx-cli schemas` adds the name to docs/schema.
+6. Run `cargo test -p ptx-lint` and `cargo test -p ptx-cli --test pages`; they fail until steps 1 to 3 are done."
         )
     }
 }
@@ -293,6 +297,11 @@ const KERNEL: &str = "\
     ret;
 }
 ";
+
+/// The kernel with a comment at its store.
+fn marked(comment: &str) -> String {
+    KERNEL.replace("%r1;\n    ret", &format!("%r1; //{comment}\n    ret"))
+}
 
 /// The text with more text before the first occurrence of a mark.
 fn insert_before(text: &str, mark: &str, new: &str) -> Result<String> {
@@ -317,7 +326,7 @@ mod tests {
         assert!(test_support::page::Page::read(page).is_some());
         assert!(text("ptx-lint/src/lints/zero_divisor.rs").contains("Lint::ZeroDivisor"));
         let table = text("ptx-lint/src/lints/mod.rs");
-        assert!(table.contains("mod wgmma_protocol;\nmod zero_divisor;\n\nuse "));
+        assert!(table.contains("mod warp_mask;\nmod zero_divisor;\n\nuse "));
         assert!(table.contains("        check: zero_divisor::check,\n        inlining: Never,\n        needs: [],\n    }\n}\n"));
         let code = format!("    ZeroDivisor = {}, \"a division by zero\";\n", lint.code);
         assert!(text("ptx-ir/src/diagnostic.rs").contains(&code));
