@@ -13,6 +13,7 @@
 extern crate alloc;
 
 mod body;
+mod budget;
 mod comments;
 pub mod compare;
 pub mod constant;
@@ -65,6 +66,7 @@ pub mod trivia_map;
 #[doc(hidden)]
 pub use body::StmtSpan;
 pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, Scope, Statement};
+pub use budget::{Budget, BudgetExhausted};
 pub use comments::{CommentPlace, Comments};
 pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,

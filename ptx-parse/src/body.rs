@@ -93,6 +93,7 @@ impl Parser<'_> {
 
     fn statements(&mut self) -> BodyEnd {
         loop {
+            self.charge();
             self.cursor.skip_trivia();
             if self.cursor.trivia.unterminated.is_some() {
                 self.unterminated_comment();

@@ -50,7 +50,7 @@ mod visit;
 use alloc::vec::Vec;
 
 pub use incremental::{Incremental, Reparsed};
-use ptx_ir::{Diagnostic, Limits, Module, Severity, SourceText};
+use ptx_ir::{Budget, BudgetExhausted, Diagnostic, Limits, Module, Severity, SourceText};
 #[doc(hidden)]
 pub use visit::{Division, Visited, visit_bodies};
 
@@ -160,6 +160,38 @@ pub fn parse_with(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
     let text = source.clone();
     let mut parser = parser::Parser::new(&text, source, *limits);
     parser.source(&text);
+    parsed(parser)
+}
+
+/// [`parse_with`] as far as a budget allows it, so that another thread can cancel it.
+///
+/// ```
+/// use ptx_ir::{Budget, Limits};
+/// let source = b".version 8.0\n.target sm_80\n.entry k() { ret; }\n";
+/// let parsed = ptx_parse::parse_within(&source[..], &Limits::default(), &Budget::new(1000))?;
+/// assert!(!parsed.has_errors());
+/// assert!(ptx_parse::parse_within(&source[..], &Limits::default(), &Budget::new(10)).is_err());
+/// # Ok::<(), ptx_ir::BudgetExhausted>(())
+/// ```
+///
+/// # Errors
+///
+/// The source is at least as long as the budget, or the budget was cancelled.
+pub fn parse_within(
+    source: impl Into<SourceText>,
+    limits: &Limits,
+    budget: &Budget,
+) -> Result<Parsed, BudgetExhausted> {
+    let source = source.into();
+    let text = source.clone();
+    let mut parser = parser::Parser::new(&text, source, *limits);
+    parser.limit_work(budget);
+    parser.source(&text);
+    parser.finish_charges()?;
+    Ok(parsed(parser))
+}
+
+fn parsed(parser: parser::Parser<'_>) -> Parsed {
     let (module, names, records) = parser.finish();
     let diagnostics = repair::diagnostics(&module, &names, records);
     Parsed {

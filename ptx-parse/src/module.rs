@@ -22,6 +22,7 @@ impl Parser<'_> {
         self.byte_order_mark();
         while self.next_item() {
             self.item();
+            self.charge();
         }
         self.end_of_module();
     }

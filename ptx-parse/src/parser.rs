@@ -5,7 +5,8 @@ use alloc::string::String;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Code, Diagnostic, FuncId, Limits, Module, NameId, SourceText, Span, Statement, StmtId,
+    Budget, BudgetExhausted, Code, Diagnostic, FuncId, Limits, Module, NameId, SourceText, Span,
+    Statement, StmtId,
 };
 
 use crate::cascade;
@@ -29,12 +30,27 @@ pub(crate) struct Parser<'s> {
     pub(crate) suppressed: SuppressedNames<'s>,
     pub(crate) header: HeaderState,
     pub(crate) limits: Limits,
+    /// Set if the work is limited.
+    pub(crate) budget: Option<Charge<'s>>,
+    /// The offset from which the budget is charged; beyond every source without a budget.
+    pub(crate) next_charge: usize,
     /// The visits of bodies, if bodies are visited and not kept.
     pub(crate) visits: Option<Visits<'s>>,
     /// Whether all characters of the source were checked and all are allowed.
     pub(crate) is_plain: bool,
     /// The function of the last body.
     pub(crate) function: Option<FuncId>,
+}
+
+/// The number of bytes after which the budget is charged.
+const CHARGED_BYTES: usize = 1 << 16;
+
+/// The charges of a parser to its budget.
+pub(crate) struct Charge<'s> {
+    budget: &'s Budget,
+    /// The offset up to which the budget was charged.
+    end: usize,
+    is_exhausted: bool,
 }
 
 impl<'s> Parser<'s> {
@@ -48,6 +64,8 @@ impl<'s> Parser<'s> {
             suppressed: SuppressedNames::default(),
             header: HeaderState::default(),
             limits,
+            budget: None,
+            next_charge: usize::MAX,
             visits: None,
             is_plain: false,
             function: None,
@@ -64,6 +82,46 @@ impl<'s> Parser<'s> {
             self.report_too_large();
         }
         readable
+    }
+
+    /// Charges the bytes that are read to a budget.
+    pub(crate) fn limit_work(&mut self, budget: &'s Budget) {
+        self.budget = Some(Charge {
+            budget,
+            end: 0,
+            is_exhausted: false,
+        });
+        self.next_charge = 0;
+    }
+
+    /// Charges the budget if enough was read since the last charge. When it is exhausted, the rest of the source is skipped.
+    #[inline]
+    pub(crate) fn charge(&mut self) {
+        if self.cursor.pos >= self.next_charge {
+            self.charge_budget();
+        }
+    }
+
+    #[cold]
+    fn charge_budget(&mut self) {
+        let position = self.cursor.pos;
+        if let Some(charge) = &mut self.budget {
+            if charge.budget.spend(position - charge.end).is_err() {
+                charge.is_exhausted = true;
+                self.cursor.pos = self.cursor.src.len();
+            }
+            charge.end = position;
+        }
+        self.next_charge = position + CHARGED_BYTES;
+    }
+
+    /// Charges the bytes since the last charge, after the source was read.
+    pub(crate) fn finish_charges(&mut self) -> Result<(), BudgetExhausted> {
+        match &self.budget {
+            Some(charge) if charge.is_exhausted => Err(BudgetExhausted),
+            Some(charge) => charge.budget.spend(self.cursor.src.len() - charge.end),
+            None => Ok(()),
+        }
     }
 
     /// Reports a source beyond the limit, and keeps it as one opaque item.

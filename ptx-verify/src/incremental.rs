@@ -1,11 +1,11 @@
 //! A checked module whose diagnostics are kept, so that after an edit only what could have changed is checked again.
 
 use alloc::vec::Vec;
-use ptx_ir::Changed;
 use ptx_ir::query::Environment;
 use ptx_ir::{
     Body, Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, TextChange, parallel,
 };
+use ptx_ir::{Budget, BudgetExhausted, Changed};
 use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
@@ -137,8 +137,13 @@ impl Checked {
     pub fn new(module: &Module, options: Options) -> Self {
         let environment = options.environment(module);
         let instructions = Instructions::new(module);
-        let (module_diagnostics, bodies) =
-            check(module, environment, &instructions, CheckedBody::new);
+        let (module_diagnostics, bodies) = check(
+            module,
+            environment,
+            &instructions,
+            &Budget::unlimited(),
+            CheckedBody::new,
+        );
         let mut indices = vec![None; module.functions().len()];
         for (index, body) in bodies.iter().enumerate() {
             if let Some(entry) = indices.get_mut(body.function.index()) {
@@ -282,14 +287,19 @@ impl Checked {
 }
 
 /// Returns all diagnostics of a module, in the order of the source.
-pub(crate) fn all_diagnostics(module: &Module, options: &Options) -> Vec<Diagnostic> {
+pub(crate) fn all_diagnostics(
+    module: &Module,
+    options: &Options,
+    budget: &Budget,
+) -> Vec<Diagnostic> {
     let environment = options.environment(module);
     let instructions = Instructions::new(module);
     let (mut diagnostics, bodies) = check(
         module,
         environment,
         &instructions,
-        |_, _: &Body, diagnostics| diagnostics,
+        budget,
+        |_, _, diagnostics| diagnostics,
     );
     diagnostics.extend(bodies.into_iter().flatten());
     ptx_ir::sort_by_position(&mut diagnostics);
@@ -297,20 +307,34 @@ pub(crate) fn all_diagnostics(module: &Module, options: &Options) -> Vec<Diagnos
     diagnostics
 }
 
+/// The cost of checking a statement or an item: about the bytes of an instruction.
+const STATEMENT_COST: usize = 32;
+
 /// The minimum length of a source in bytes that is checked by several threads.
 const LEAST_PARALLEL_BYTES: usize = 1 << 16;
 
 /// Applies all rules to a module. Returns the diagnostics of the rules about items and several functions, and the results of `keep` for
-/// the diagnostics of each body.
+/// the diagnostics of each body. Bodies are skipped as soon as the budget is exhausted.
 fn check<T: Send>(
     module: &Module,
     environment: Environment,
     instructions: &Instructions,
+    budget: &Budget,
     keep: impl Fn(FuncId, &Body, Vec<Diagnostic>) -> T + Sync,
 ) -> (Vec<Diagnostic>, Vec<T>) {
     let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
-    let check_items = || module_diagnostics(module, environment);
-    let check_bodies = || check_functions(module, &functions, environment, instructions, &keep);
+    let check_items = || match budget.spend(STATEMENT_COST * module.items().count()) {
+        Ok(()) => module_diagnostics(module, environment),
+        Err(BudgetExhausted) => Vec::new(),
+    };
+    let check_body = |function, instructions: &mut Instructions| {
+        let body = module.body(function)?;
+        let cost = STATEMENT_COST * body.statement_table().len();
+        budget.spend(cost).ok()?;
+        let diagnostics = body_diagnostics(module, environment, instructions, function, body);
+        Some(keep(function, body, diagnostics))
+    };
+    let check_bodies = || check_functions(module, &functions, instructions, &check_body);
     if module.source().len() < LEAST_PARALLEL_BYTES {
         (check_items(), check_bodies())
     } else {
@@ -318,24 +342,18 @@ fn check<T: Send>(
     }
 }
 
-/// Applies `keep` to the diagnostics of the bodies of functions.
+/// Applies `check_body` to the bodies of functions.
 fn check_functions<T: Send>(
     module: &Module,
     functions: &[FuncId],
-    environment: Environment,
     instructions: &Instructions,
-    keep: &(impl Fn(FuncId, &Body, Vec<Diagnostic>) -> T + Sync),
+    check_body: &(impl Fn(FuncId, &mut Instructions) -> Option<T> + Sync),
 ) -> Vec<T> {
     parallel::map_some(module, functions, |functions| {
         let mut instructions = instructions.clone();
         functions
             .iter()
-            .filter_map(|&id| {
-                let body = module.body(id)?;
-                let diagnostics =
-                    body_diagnostics(module, environment, &mut instructions, id, body);
-                Some(keep(id, body, diagnostics))
-            })
+            .filter_map(|&function| check_body(function, &mut instructions))
             .collect()
     })
 }

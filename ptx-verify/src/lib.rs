@@ -78,7 +78,7 @@ pub use unused::unused;
 
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
-use ptx_ir::{Diagnostic, Module};
+use ptx_ir::{Budget, BudgetExhausted, Diagnostic, Module};
 use ptx_isa::{PtxVersion, Target};
 
 /// The version and the target that a module is checked for; by default those of its header.
@@ -136,5 +136,29 @@ pub fn verify_items(module: &Module) -> Vec<Diagnostic> {
 /// reported are skipped. Linear in the module.
 #[must_use]
 pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
-    incremental::all_diagnostics(module, options)
+    incremental::all_diagnostics(module, options, &Budget::unlimited())
+}
+
+/// [`verify`] as far as a budget allows it, so that another thread can cancel it. A statement costs 32 bytes.
+///
+/// ```
+/// use ptx_ir::Budget;
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { ret; }\n").module;
+/// assert_eq!(ptx_verify::verify_within(&module, &Default::default(), &Budget::new(1000))?, []);
+/// assert!(ptx_verify::verify_within(&module, &Default::default(), &Budget::new(50)).is_err());
+/// # Ok::<(), ptx_ir::BudgetExhausted>(())
+/// ```
+///
+/// # Errors
+///
+/// The module needs as much as the budget or more, or the budget was cancelled.
+pub fn verify_within(
+    module: &Module,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Vec<Diagnostic>, BudgetExhausted> {
+    let diagnostics = incremental::all_diagnostics(module, options, budget);
+    // Without cost, but an error if the budget was exhausted.
+    budget.spend(0)?;
+    Ok(diagnostics)
 }

@@ -1,6 +1,7 @@
 //! All tests of the crate in one program, but for those that replace the allocator.
 
 mod body_by_body;
+mod budget;
 mod codes;
 mod conversions;
 mod edited;
