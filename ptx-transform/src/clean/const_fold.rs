@@ -30,37 +30,38 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         return Vec::new();
     };
     let mut steps = Vec::new();
-    let known = view.reached().filter(|(_, _, f)| f.is_known());
-    for (stmt, inst, f) in known {
+    let known = view.reached().filter(|(_, _, facts)| facts.is_known());
+    for (stmt, inst, facts) in known {
         let block = view.cfg.of_statement(stmt);
         if block.is_some_and(|b| constants.is_executable(b)) {
-            Plan {
+            let plan = Plan {
                 view,
                 constants,
                 stmt,
                 inst,
-                f,
-            }
-            .add(&mut steps);
+                facts,
+            };
+            plan.add_steps(&mut steps);
         }
     }
     steps
 }
 
+/// The changes of one instruction.
 struct Plan<'a, 'v> {
     view: &'v View<'a>,
     constants: &'v Constants,
     stmt: StmtId,
     inst: InstId,
-    f: Facts<'a>,
+    facts: Facts<'a>,
 }
 
 impl<'a> Plan<'a, '_> {
-    fn add(&self, steps: &mut Vec<Step>) {
+    fn add_steps(&self, steps: &mut Vec<Step>) {
         let stmt = self.stmt;
-        let mut push = |act, why| steps.push(Step { stmt, act, why });
-        if let Some((place, sense)) = self.f.guard_register()
-            && let Some(bits) = self.known(place.register)
+        let mut push = |rewrite, why| steps.push(Step { stmt, rewrite, why });
+        if let Some((place, sense)) = self.facts.guard_register()
+            && let Some(bits) = self.constant_register(place.register)
         {
             let name = self.view.name(place.register);
             let runs = sense.holds(bits == 1);
@@ -70,7 +71,7 @@ impl<'a> Plan<'a, '_> {
             }
             push(Rewrite::Unguard, why);
         }
-        if let Some((target, bits)) = self.constant() {
+        if let Some((target, bits)) = self.constant_result() {
             let why = format!("always computes {}", number(bits));
             return push(Rewrite::Constant { target, bits }, why);
         }
@@ -79,10 +80,10 @@ impl<'a> Plan<'a, '_> {
             let Operand::Reg(register) = *operand else {
                 continue;
             };
-            if self.f.usage(index) != Some(RegAccess::Read) {
+            if self.facts.usage(index) != Some(RegAccess::Read) {
                 continue;
             }
-            if let Some(bits) = self.known(register) {
+            if let Some(bits) = self.constant_register(register) {
                 let name = self.view.name(register);
                 let why = format!("{name} is always {}", number(bits));
                 push(Rewrite::Number { index, bits }, why);
@@ -91,7 +92,7 @@ impl<'a> Plan<'a, '_> {
     }
 
     /// The value that the instruction reads in a register, if it is always the same.
-    fn known(&self, register: ptx_ir::RegId) -> Option<u128> {
+    fn constant_register(&self, register: ptx_ir::RegId) -> Option<u128> {
         self.value(self.view.read(self.stmt, register)?)
     }
 
@@ -110,8 +111,8 @@ impl<'a> Plan<'a, '_> {
 
     /// The only result of an instruction without other effects, if it is always the same and the instruction is not yet a
     /// move of a constant.
-    fn constant(&self) -> Option<(Operand, u128)> {
-        if !self.f.may_be_duplicated() || self.f.memory().next().is_some() {
+    fn constant_result(&self) -> Option<(Operand, u128)> {
+        if !self.facts.may_be_duplicated() || self.facts.memory().next().is_some() {
             return None;
         }
         // A second result would be lost, such as the carry flag.
@@ -121,7 +122,7 @@ impl<'a> Plan<'a, '_> {
         };
         let bits = self.value(def)?;
         let mut written = self
-            .f
+            .facts
             .parts()
             .filter(|(_, usage)| usage.may_write() || usage.writes());
         let (Some((target @ (Operand::Reg(_) | Operand::Lane(..)), RegAccess::Write)), None) =
@@ -132,12 +133,13 @@ impl<'a> Plan<'a, '_> {
         let body = self.view.body();
         let sig = body.inst(self.inst)?.sig;
         let opcode = self.view.module().signature(sig).opcode()?;
-        let number = matches!(
+        let has_constant_source = matches!(
             body.operands(self.inst),
             [_, Operand::Small(_) | Operand::Imm(_)]
         );
-        let written = is_copy(opcode) && number && self.f.guard().is_none();
-        (!written).then_some((target, bits))
+        let is_move_of_constant =
+            is_copy(opcode) && has_constant_source && self.facts.guard().is_none();
+        (!is_move_of_constant).then_some((target, bits))
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Pair {
 }
 
 /// If a register has more writes than this, only those in the block of the copy are examined.
-const WRITES: usize = 64;
+const MAX_WRITES: usize = 64;
 
 /// Tells where copies of registers are still valid.
 pub(super) struct Copies<'a> {
@@ -45,11 +45,14 @@ pub(super) struct Copies<'a> {
 
 impl<'a> Copies<'a> {
     pub(super) fn new(view: &'a View<'a>) -> Self {
-        let written = |(id, value): (ValueId, Value)| match value {
-            Value::Def { variable, .. } => Some((variable.as_u32(), id.as_u32())),
-            _ => None,
-        };
-        let writes: Vec<_> = view.ssa.values().filter_map(written).collect();
+        let writes: Vec<(u32, u32)> = view
+            .ssa
+            .values()
+            .filter_map(|(id, value)| match value {
+                Value::Def { variable, .. } => Some((variable.as_u32(), id.as_u32())),
+                _ => None,
+            })
+            .collect();
         let variables = view.variables.len() + 1;
         Self {
             view,
@@ -62,7 +65,7 @@ impl<'a> Copies<'a> {
         let view = self.view;
         let (inst, f) = view.inst(stmt)?;
         let signature = view.module().signature(view.body().inst(inst)?.sig);
-        let plain = is_copy(signature.opcode()?) && f.may_be_moved();
+        let is_movable_copy = is_copy(signature.opcode()?) && f.may_be_moved();
         let mut parts = f.parts();
         let operands = (parts.next()?, parts.next()?, parts.next());
         let ((Operand::Reg(to), RegAccess::Write), (Operand::Reg(from), RegAccess::Read), None) =
@@ -71,13 +74,17 @@ impl<'a> Copies<'a> {
             return None;
         };
         let width = signature.types().next().map(ScalarType::bits);
-        let class = |r| Some(view.variables.class(view.body(), view.scalar(r)?)?.bits());
-        (plain && width.is_some() && class(to) == width && class(from) == width)
-            .then_some(Pair { to, from })
+        let register_width = |register| {
+            let class = view.variables.class(view.body(), view.scalar(register)?)?;
+            Some(class.bits())
+        };
+        let has_whole_width =
+            width.is_some() && register_width(to) == width && register_width(from) == width;
+        (is_movable_copy && has_whole_width).then_some(Pair { to, from })
     }
 
-    /// Whether a register that a statement reads and does not write still has that value at a statement that it dominates.
-    pub(super) fn holds(&self, register: RegId, since: StmtId, at: StmtId) -> bool {
+    /// A register that the statement `since` reads and does not write still has that value at `stmt`, which it dominates.
+    pub(super) fn holds(&self, register: RegId, since: StmtId, stmt: StmtId) -> bool {
         let view = self.view;
         let Some(variable) = view.scalar(register) else {
             return false;
@@ -88,14 +95,14 @@ impl<'a> Copies<'a> {
             _ => since,
         };
         let block = view.cfg.of_statement(since);
-        if block.is_some() && block == view.cfg.of_statement(at) && view.precedes(since, at) {
+        if block.is_some() && block == view.cfg.of_statement(stmt) && view.precedes(since, stmt) {
             // Writes are in the order of the statements. The statement itself may be the first of them.
-            let earlier = |id: &u32| view.precedes(statement(*id), since);
-            let next = writes.get(writes.partition_point(earlier));
-            return !next.is_some_and(|id| view.precedes(statement(*id), at));
+            let next = writes.partition_point(|id| view.precedes(statement(*id), since));
+            let next = writes.get(next);
+            return !next.is_some_and(|id| view.precedes(statement(*id), stmt));
         }
         let mut writes = writes.iter().map(|id| statement(*id));
-        writes.len() <= WRITES && !writes.any(|w| w == since || view.dominates(since, w))
+        writes.len() <= MAX_WRITES && !writes.any(|w| w == since || view.dominates(since, w))
     }
 
     /// The register to read instead of `register` in a statement: the first of a chain of copies that is still valid there.
@@ -128,8 +135,8 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         if let Some(Pair { to, from }) = copies.pair(stmt) {
             if to == from {
                 let why = format!("{} is copied to itself", view.name(to));
-                let act = Rewrite::Remove;
-                steps.push(Step { stmt, act, why });
+                let rewrite = Rewrite::Remove;
+                steps.push(Step { stmt, rewrite, why });
                 continue;
             }
             let root = copies.source(stmt, from, &roots);
@@ -150,20 +157,20 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
             };
             let old = place.register;
             // The operands of a call must have the types of its signature, which is not examined here.
-            let declared = |r| view.body().reg_decl_of(r).and_then(|d| d.ty.known());
-            let alike = declared(old) == declared(new);
-            let list = |o: &Operand| matches!(o, Operand::List(_));
-            let operands = view.body().operands(inst).iter().enumerate();
-            let places = operands
-                .filter(|(i, o)| f.usage(*i) == Some(RegAccess::Read) && (alike || !list(o)));
-            let act = Rewrite::Read {
-                old,
-                new,
-                places: places.map(|(i, _)| i).collect(),
-            };
-            let (name, other) = (view.name(old), view.name(new));
-            let why = format!("{name} is a copy of {other}");
-            steps.push(Step { stmt, act, why });
+            let declared_type = |r| view.body().reg_decl_of(r).and_then(|d| d.ty.known());
+            let have_same_type = declared_type(old) == declared_type(new);
+            let places = view
+                .body()
+                .operands(inst)
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| f.usage(*index) == Some(RegAccess::Read))
+                .filter(|(_, operand)| have_same_type || !matches!(operand, Operand::List(_)))
+                .map(|(index, _)| index)
+                .collect();
+            let rewrite = Rewrite::Read { old, new, places };
+            let why = format!("{} is a copy of {}", view.name(old), view.name(new));
+            steps.push(Step { stmt, rewrite, why });
         }
     }
     steps

@@ -1,6 +1,6 @@
 //! Dead-code elimination: instructions whose results are never read are removed.
 //!
-//! [`LiveCode`](ptx_analysis::dead_code::LiveCode) says what is dead. Unreachable code stays; it is the business of unreachable-code elimination.
+//! [`LiveCode`](ptx_analysis::dead_code::LiveCode) finds the dead code. Unreachable code is removed by unreachable-code elimination.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -30,8 +30,8 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
             [name] => format!("{name} is never read"),
             names => format!("{} are never read", names.join(", ")),
         };
-        let act = Rewrite::Remove;
-        steps.push(Step { stmt, act, why });
+        let rewrite = Rewrite::Remove;
+        steps.push(Step { stmt, rewrite, why });
     }
     steps
 }

@@ -1,4 +1,4 @@
-//! What a clean-up consists of.
+//! The parts of a clean-up.
 
 use alloc::vec::Vec;
 
@@ -12,15 +12,15 @@ use super::rewrite::Step;
 pub(super) struct Definition {
     /// A short name, which is also that of its option.
     pub(super) name: &'static str,
-    /// What compiler engineers call it.
+    /// The standard term.
     pub(super) term: &'static str,
-    /// What it does, in one sentence.
+    /// The effect, in one sentence.
     pub(super) summary: &'static str,
     /// Finds the changes in a function.
     pub(super) plan: fn(&View<'_>) -> Vec<Step>,
-    /// Removes what the changes made unused, if the plan does not; returns the statements and the reasons.
+    /// Removes statements that the changes made unused, if the plan does not.
     pub(super) finish: Option<Finish>,
 }
 
-/// Removes statements and returns them, each with the reason.
+/// Removes statements and returns each with the reason.
 pub(super) type Finish = fn(&mut Editor<'_>) -> Vec<(StmtId, &'static str)>;

@@ -37,9 +37,9 @@ impl<'a> View<'a> {
     ) -> Result<Self, TooManyPhis> {
         let body = function.body();
         let mut order = vec![u32::MAX; body.statement_table().len()];
-        for (at, (stmt, _)) in (0..).zip(body.statements()) {
+        for (position, (stmt, _)) in (0..).zip(body.statements()) {
             if let Some(slot) = order.get_mut(stmt.index()) {
-                *slot = at;
+                *slot = position;
             }
         }
         Ok(Self {
@@ -85,13 +85,14 @@ impl<'a> View<'a> {
 
     /// The reachable instructions, in order.
     pub(super) fn reached(&self) -> impl Iterator<Item = (StmtId, InstId, Facts<'a>)> + '_ {
-        let blocks = self.cfg.blocks();
-        let reached = blocks.filter(|(id, _)| self.dominators.is_reachable(*id));
-        let statements = reached.flat_map(|(_, b)| self.body().range(b.first, b.end));
-        statements.filter_map(|(stmt, statement)| match statement {
-            Statement::Inst(inst) => Some((stmt, inst, self.facts.inst(inst))),
-            _ => None,
-        })
+        self.cfg
+            .blocks()
+            .filter(|(id, _)| self.dominators.is_reachable(*id))
+            .flat_map(|(_, block)| self.body().range(block.first, block.end))
+            .filter_map(|(stmt, statement)| match statement {
+                Statement::Inst(inst) => Some((stmt, inst, self.facts.inst(inst))),
+                _ => None,
+            })
     }
 
     /// The instruction of a statement, if it is legal.
@@ -120,7 +121,7 @@ impl<'a> View<'a> {
         self.ssa.read(stmt, self.scalar(register)?)
     }
 
-    /// Whether one statement is before another in the text.
+    /// The statement `a` is before `b` in the text.
     pub(super) fn precedes(&self, a: StmtId, b: StmtId) -> bool {
         self.position(a) < self.position(b)
     }
@@ -131,7 +132,7 @@ impl<'a> View<'a> {
         position.unwrap_or(u32::MAX)
     }
 
-    /// Whether `a` dominates `b` and is not the same statement.
+    /// The statement `a` dominates `b` and is another statement.
     pub(super) fn dominates(&self, a: StmtId, b: StmtId) -> bool {
         match (self.cfg.of_statement(a), self.cfg.of_statement(b)) {
             (Some(x), Some(y)) if x == y => self.precedes(a, b),

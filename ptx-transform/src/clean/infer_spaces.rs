@@ -21,7 +21,7 @@ use ptx_semantics::fold::{Conversion, conversion, is_copy};
 use super::copy_prop::Copies;
 use super::definition::Definition;
 use super::function_view::View;
-use super::rewrite::{Rewrite, Step};
+use super::rewrite::{AddressOperand, Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "spaces",
@@ -34,7 +34,7 @@ pub(super) const DEFINITION: Definition = Definition {
 /// The longest chain of copies that an address is followed through.
 const CHAIN: usize = 16;
 
-/// What a generic address was converted from.
+/// The address that a generic address was converted from.
 struct Origin {
     space: StateSpace,
     /// The address in the space and the statement that read it; `None` if the generic address is the same.
@@ -46,24 +46,30 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         view,
         copies: Copies::new(view),
     };
-    let known = view.reached().filter(|(_, _, f)| f.is_known());
-    let (mut steps, mut computed) = (Vec::new(), Computed::new());
-    for (stmt, inst, f) in known {
-        match plan.back(stmt, inst) {
+    let (mut steps, mut computed) = (Vec::new(), ComputedAddresses::new());
+    for (stmt, inst, facts) in view.reached().filter(|(_, _, facts)| facts.is_known()) {
+        match plan.reverse_conversion(stmt, inst) {
             Some(step) => steps.push(step),
-            None => steps.extend(plan.access(stmt, inst, &f, &mut computed)),
+            None => steps.extend(plan.access(stmt, inst, &facts, &mut computed)),
         }
     }
-    steps.extend(
-        computed
-            .into_iter()
-            .map(|(at, accesses)| plan.converted(at, accesses)),
-    );
+    for (address, accesses) in computed {
+        steps.extend(plan.converted(address, accesses));
+    }
     steps
 }
 
-/// The accesses through computed addresses that no register holds in their space: by block, register, its value and the space.
-type Computed = BTreeMap<(BlockId, RegId, ValueId, StateSpace), Vec<(StmtId, usize)>>;
+/// A generic address in a block that no register holds in its state space.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ComputedAddress {
+    block: BlockId,
+    register: RegId,
+    value: ValueId,
+    space: StateSpace,
+}
+
+/// The accesses through computed addresses, in the order of the text.
+type ComputedAddresses = BTreeMap<ComputedAddress, Vec<AddressOperand>>;
 
 struct Plan<'a> {
     view: &'a View<'a>,
@@ -76,19 +82,20 @@ impl Plan<'_> {
         &self,
         stmt: StmtId,
         inst: InstId,
-        f: &Facts<'_>,
-        computed: &mut Computed,
+        facts: &Facts<'_>,
+        computed: &mut ComputedAddresses,
     ) -> Option<Step> {
-        let mut accesses = f.memory();
+        let mut accesses = facts.memory();
         let (access, None) = (accesses.next()?, accesses.next()) else {
             return None;
         };
         let (Space::Generic, Some(Operand::Reg(register))) = (access.space, access.base) else {
             return None;
         };
-        let converted = self.origin(stmt, register);
-        let converted =
-            converted.and_then(|o| Some((o.space, self.available(&o, register, stmt)?)));
+        let available_origin = self.origin(stmt, register).and_then(|origin| {
+            let base = self.available(&origin, register, stmt)?;
+            Some((origin.space, base))
+        });
         let body = self.view.body();
         let mut operands = body.operands(inst).iter().enumerate();
         let index = operands.find_map(|(i, o)| match o {
@@ -97,44 +104,42 @@ impl Plan<'_> {
             }
             _ => None,
         })?;
-        let (space, base) = match converted {
-            Some(known) => known,
+        let (space, base) = match available_origin {
+            Some(origin) => origin,
             None => (self.proven(stmt)?, Operand::Reg(register)),
         };
-        if converted.is_none() && space != StateSpace::Global {
-            let at = (
-                self.view.cfg.of_statement(stmt)?,
+        if available_origin.is_none() && space != StateSpace::Global {
+            let address = ComputedAddress {
+                block: self.view.cfg.of_statement(stmt)?,
                 register,
-                self.view.read(stmt, register)?,
+                value: self.view.read(stmt, register)?,
                 space,
-            );
-            computed.entry(at).or_default().push((stmt, index));
+            };
+            let accesses = computed.entry(address).or_default();
+            accesses.push(AddressOperand { stmt, index });
             return None;
         }
         let name = self.view.name(register);
         Some(Step {
             stmt,
-            act: Rewrite::Space { index, base, space },
+            rewrite: Rewrite::Space { index, base, space },
             why: format!("{name} is an address in {space}"),
         })
     }
 
     /// A conversion for the accesses of a block, which are in the order of the text.
-    fn converted(
-        &self,
-        (_, register, _, space): (BlockId, RegId, ValueId, StateSpace),
-        accesses: Vec<(StmtId, usize)>,
-    ) -> Step {
-        let name = self.view.name(register);
-        Step {
-            stmt: accesses[0].0,
-            act: Rewrite::Convert {
-                register,
+    fn converted(&self, address: ComputedAddress, accesses: Vec<AddressOperand>) -> Option<Step> {
+        let name = self.view.name(address.register);
+        let space = address.space;
+        Some(Step {
+            stmt: accesses.first()?.stmt,
+            rewrite: Rewrite::Convert {
+                register: address.register,
                 space,
                 accesses,
             },
             why: format!("{name} is an address in {space}"),
-        }
+        })
     }
 
     /// The state space of the only access of a statement, if its addresses are generic ones and can be converted to it.
@@ -148,12 +153,15 @@ impl Plan<'_> {
     }
 
     /// A conversion of a generic address back to the space that it comes from.
-    fn back(&self, stmt: StmtId, inst: InstId) -> Option<Step> {
-        let (made, [target, Operand::Reg(register)]) = self.conversion(stmt, inst)? else {
+    fn reverse_conversion(&self, stmt: StmtId, inst: InstId) -> Option<Step> {
+        let (conversion, [target, Operand::Reg(register)]) = self.conversion(stmt, inst)? else {
             return None;
         };
-        let origin = (!made.to_generic).then(|| self.origin(stmt, register))??;
-        if origin.space != made.space || origin.source.is_none() {
+        if conversion.to_generic {
+            return None;
+        }
+        let origin = self.origin(stmt, register)?;
+        if origin.space != conversion.space {
             return None;
         }
         let (source, since) = origin.source?;
@@ -162,10 +170,10 @@ impl Plan<'_> {
             _ => true,
         };
         let ty = self.signature(inst)?.types().next()?;
-        let (name, space) = (self.view.name(register), made.space);
+        let (name, space) = (self.view.name(register), conversion.space);
         let why = format!("{name} was converted from an address in {space}");
-        let act = Rewrite::Copy { target, source, ty };
-        holds.then_some(Step { stmt, act, why })
+        let rewrite = Rewrite::Copy { target, source, ty };
+        holds.then_some(Step { stmt, rewrite, why })
     }
 
     /// The address to use in the space, if it is still available.
@@ -181,34 +189,34 @@ impl Plan<'_> {
         }
     }
 
-    /// What the generic address that a statement reads in a register was converted from.
+    /// The address that the generic address in a register, which a statement reads, was converted from.
     fn origin(&self, mut stmt: StmtId, mut register: RegId) -> Option<Origin> {
         for _ in 0..CHAIN {
             let value = self.view.read(stmt, register)?;
-            let made = match self.view.ssa.value(value) {
+            let definition = match self.view.ssa.value(value) {
                 Value::Def {
                     stmt, old: None, ..
                 } => stmt,
                 _ => return None,
             };
-            if let Some(pair) = self.copies.pair(made).filter(|p| p.to == register) {
-                (stmt, register) = (made, pair.from);
+            if let Some(pair) = self.copies.pair(definition).filter(|p| p.to == register) {
+                (stmt, register) = (definition, pair.from);
                 continue;
             }
-            let (inst, _) = self.view.inst(made)?;
-            if let Some((conversion, [_, source])) = self.conversion(made, inst) {
+            let (inst, _) = self.view.inst(definition)?;
+            if let Some((conversion, [_, source])) = self.conversion(definition, inst) {
                 return conversion.to_generic.then_some(Origin {
                     space: conversion.space,
-                    source: Some((source, made)),
+                    source: Some((source, definition)),
                 });
             }
-            return self.global(inst);
+            return self.global_variable(inst);
         }
         None
     }
 
-    /// A copy of the address of a global variable.
-    fn global(&self, inst: InstId) -> Option<Origin> {
+    /// The global variable whose address an instruction copies.
+    fn global_variable(&self, inst: InstId) -> Option<Origin> {
         let signature = self.signature(inst)?;
         let body = self.view.body();
         let [_, source] = body.operands(inst) else {
@@ -227,23 +235,23 @@ impl Plan<'_> {
             },
             _ => return None,
         };
-        let global = space == StateSpace::Global && is_copy(signature.opcode()?);
-        global.then_some(Origin {
+        let is_global = space == StateSpace::Global && is_copy(signature.opcode()?);
+        is_global.then_some(Origin {
             space,
             source: None,
         })
     }
 
-    /// What an instruction without a guard converts: its result and its source.
+    /// The conversion of addresses that an instruction without a guard makes, with its result and its source.
     fn conversion(&self, stmt: StmtId, inst: InstId) -> Option<(Conversion, [Operand; 2])> {
-        let (_, f) = self.view.inst(stmt)?;
+        let (_, facts) = self.view.inst(stmt)?;
         let signature = self.signature(inst)?;
         let modifiers: Vec<_> = signature.modifiers().collect();
-        let made = conversion(signature.opcode()?, &modifiers)?;
-        let mut parts = f.parts();
+        let conversion = conversion(signature.opcode()?, &modifiers)?;
+        let mut parts = facts.parts();
         match (parts.next()?, parts.next()?, parts.next()) {
             ((to @ Operand::Reg(_), RegAccess::Write), (from, RegAccess::Read), None) => {
-                f.guard().is_none().then_some((made, [to, from]))
+                facts.guard().is_none().then_some((conversion, [to, from]))
             }
             _ => None,
         }

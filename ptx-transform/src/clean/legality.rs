@@ -1,4 +1,4 @@
-//! Whether an instruction would be legal with another mnemonic or other operands.
+//! Checks whether an instruction would be legal with another mnemonic or other operands.
 
 use ptx_edit::Editor;
 use ptx_ir::query::{Environment, Mnemonic, Queries};
@@ -39,15 +39,14 @@ impl LegalityChecker {
         answer: impl FnOnce(&FormMatch<'_>) -> R,
     ) -> Option<R> {
         let environment = self.environment;
-        let asked = self
-            .queries
+        self.queries
             .ask(editor.body(), mnemonic, operands, |query| {
                 environment.select_clean(query).as_ref().map(answer)
-            });
-        asked.flatten()
+            })
+            .flatten()
     }
 
-    /// Whether an instruction is legal without any diagnostic.
+    /// The instruction is legal without any diagnostic.
     pub(super) fn allows(
         &mut self,
         editor: &Editor<'_>,
@@ -58,9 +57,9 @@ impl LegalityChecker {
     }
 }
 
-/// The type that an operand of the instruction, as written, has in its form.
+/// The type in the form of the operand that is written at `index`.
 pub(super) fn expected(selection: &FormMatch<'_>, index: usize) -> Option<Expected> {
     let operands = 0..selection.form().operands().len();
-    let mut here = operands.filter(|&k| selection.operands().written(k) == Some(index));
-    selection.expected(here.next()?)
+    let mut at_index = operands.filter(|&k| selection.operands().written(k) == Some(index));
+    selection.expected(at_index.next()?)
 }

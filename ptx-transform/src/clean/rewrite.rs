@@ -13,21 +13,23 @@ use ptx_semantics::fold::{COPY, TO_SPACE};
 
 use super::legality::{LegalityChecker, expected};
 
-/// A change of a statement, and what allows it.
+/// A planned change of a statement.
 pub(super) struct Step {
     pub(super) stmt: StmtId,
-    pub(super) act: Rewrite,
+    pub(super) rewrite: Rewrite,
+    /// The fact that allows the change, for the report.
     pub(super) why: String,
 }
 
+/// A kind of change.
 pub(super) enum Rewrite {
-    /// Removes it.
+    /// Removes the statement.
     Remove,
-    /// Removes its guard.
+    /// Removes the guard of the instruction.
     Unguard,
     /// Adds a modifier.
     Modifier(Modifier),
-    /// Reads another register in these operands and in the guard.
+    /// Reads another register in the operands at `places`, and in the guard.
     Read {
         old: RegId,
         new: RegId,
@@ -35,37 +37,52 @@ pub(super) enum Rewrite {
     },
     /// Replaces a register operand by a constant of its width.
     Number { index: usize, bits: u128 },
-    /// Replaces it by a move of a constant, without a guard.
+    /// Replaces the instruction by a move of a constant, without a guard.
     Constant { target: Operand, bits: u128 },
-    /// Replaces it by a move.
+    /// Replaces the instruction by a move.
     Copy {
         target: Operand,
         source: Operand,
         ty: ScalarType,
     },
-    /// Makes it an access of a vector, and removes the others that it replaces.
-    Vector {
-        others: Vec<StmtId>,
-        /// The place of the operand that is loaded or stored, and its elements.
-        data: (usize, Vec<Operand>),
-        /// The place of the address, and the lowest one.
-        address: (usize, Operand),
-    },
-    /// Names the state space of its access, at an address operand with another base.
+    /// Makes the instruction an access of a vector, and removes the accesses that it replaces.
+    Vector(VectorAccess),
+    /// Names the state space of the access, at an address operand with another base.
     Space {
         index: usize,
         base: Operand,
         space: StateSpace,
     },
-    /// Converts a generic address to its state space, for these accesses with their address operands. They follow in the same block.
+    /// Converts a generic address to its state space, for accesses that follow in the same block.
     Convert {
         register: RegId,
         space: StateSpace,
-        accesses: Vec<(StmtId, usize)>,
+        accesses: Vec<AddressOperand>,
     },
 }
 
-/// How many names are tried for a new register.
+/// An access of a vector.
+pub(super) struct VectorAccess {
+    /// The accesses that it replaces.
+    pub(super) replaced: Vec<StmtId>,
+    /// The index of the operand that is loaded or stored.
+    pub(super) data_index: usize,
+    /// The elements of the vector.
+    pub(super) elements: Vec<Operand>,
+    /// The index of the address operand.
+    pub(super) address_index: usize,
+    /// The lowest address.
+    pub(super) address: Operand,
+}
+
+/// An address operand of a statement.
+#[derive(Copy, Clone)]
+pub(super) struct AddressOperand {
+    pub(super) stmt: StmtId,
+    pub(super) index: usize,
+}
+
+/// The number of names that are tried for a new register.
 const NAMES: usize = 64;
 
 /// Changes the statements of one function.
@@ -75,10 +92,10 @@ pub(super) struct Rewriter<'e, 'm> {
 }
 
 impl Rewriter<'_, '_> {
-    /// Makes a change and returns whether it did: nothing changes if the result would not be legal.
+    /// Makes a change. Returns `false` if the result would not be legal; then nothing changes.
     pub(super) fn apply(&mut self, step: &Step) -> bool {
         let stmt = step.stmt;
-        let made = match step.act {
+        let is_changed = match step.rewrite {
             Rewrite::Remove => self.editor.remove(stmt).map(|()| true),
             Rewrite::Unguard => self.editor.set_guard(stmt, None).map(|()| true),
             Rewrite::Modifier(word) => self.modifier(stmt, word),
@@ -96,13 +113,9 @@ impl Rewriter<'_, '_> {
                 space,
                 ref accesses,
             } => self.convert(stmt, register, space, accesses),
-            Rewrite::Vector {
-                ref others,
-                data: (place, ref data),
-                address,
-            } => self.vector(stmt, others, (place, data), address),
+            Rewrite::Vector(ref access) => self.vector(stmt, access),
         };
-        made == Ok(true)
+        is_changed == Ok(true)
     }
 
     /// The mnemonic and the operands of an instruction.
@@ -137,17 +150,16 @@ impl Rewriter<'_, '_> {
         let Some((mnemonic, mut operands)) = self.parts(stmt) else {
             return Ok(false);
         };
-        let before = operands.clone();
+        let old_operands = operands.clone();
         for &place in places {
             if let Some(operand) = operands.get_mut(place) {
                 *operand = self.editor.with_register(*operand, old, new);
             }
         }
-        let changed = operands != before;
-        let mut made = false;
-        if changed && self.checker.allows(self.editor, &mnemonic, &operands) {
+        let mut is_changed = false;
+        if operands != old_operands && self.checker.allows(self.editor, &mnemonic, &operands) {
             self.editor.set_operands(stmt, &operands)?;
-            made = true;
+            is_changed = true;
         }
         let guard = match self.editor.statement(stmt)? {
             Statement::Inst(inst) => self.editor.body().inst(inst).and_then(|i| i.guard()),
@@ -157,18 +169,19 @@ impl Rewriter<'_, '_> {
             && self.editor.body().pool().get(guard.predicate) == Operand::Reg(old)
         {
             self.editor.set_guard(stmt, Some((new, guard.sense)))?;
-            made = true;
+            is_changed = true;
         }
-        Ok(made)
+        Ok(is_changed)
     }
 
     fn number(&mut self, stmt: StmtId, index: usize, bits: u128) -> Result<bool, EditError> {
         let Some((mnemonic, mut operands)) = self.parts(stmt) else {
             return Ok(false);
         };
-        let wanted = |s: &FormMatch<'_>| expected(s, index);
-        let wanted = self.checker.ask(self.editor, &mnemonic, &operands, wanted);
-        let Some(new) = wanted.flatten().and_then(|e| self.literal(bits, e)) else {
+        let form_type = self.checker.ask(self.editor, &mnemonic, &operands, |form| {
+            expected(form, index)
+        });
+        let Some(new) = form_type.flatten().and_then(|ty| self.literal(bits, ty)) else {
             return Ok(false);
         };
         if let Some(operand) = operands.get_mut(index) {
@@ -207,8 +220,8 @@ impl Rewriter<'_, '_> {
 
     fn constant(&mut self, stmt: StmtId, target: Operand, bits: u128) -> Result<bool, EditError> {
         let register = match target {
-            Operand::Lane(_, at) => self.editor.body().pool().get(at),
-            other => other,
+            Operand::Lane(_, vector) => self.editor.body().pool().get(vector),
+            register => register,
         };
         let Operand::Reg(register) = register else {
             return Ok(false);
@@ -249,9 +262,9 @@ impl Rewriter<'_, '_> {
         source: Operand,
         ty: ScalarType,
     ) -> Result<bool, EditError> {
-        let asked = Mnemonic::new(COPY, [ty.modifier()]);
+        let copy = Mnemonic::new(COPY, [ty.modifier()]);
         let operands = [target, source];
-        if !self.checker.allows(self.editor, &asked, &operands) {
+        if !self.checker.allows(self.editor, &copy, &operands) {
             return Ok(false);
         }
         let mnemonic = [COPY.text(), ty.modifier().text()].concat();
@@ -321,13 +334,16 @@ impl Rewriter<'_, '_> {
         stmt: StmtId,
         register: RegId,
         space: StateSpace,
-        accesses: &[(StmtId, usize)],
+        accesses: &[AddressOperand],
     ) -> Result<bool, EditError> {
         let base = Operand::Reg(register);
         let mut legal = Vec::new();
-        for &(access, index) in accesses {
-            if self.in_space(access, index, base, space)?.is_some() {
-                legal.push((access, index));
+        for &access in accesses {
+            if self
+                .in_space(access.stmt, access.index, base, space)?
+                .is_some()
+            {
+                legal.push(access);
             }
         }
         let ty = match self.type_of(register).map(|ty| ty.bits()) {
@@ -339,8 +355,8 @@ impl Rewriter<'_, '_> {
             return Ok(false);
         };
         let modifiers = [TO_SPACE.1, word, ty.modifier()];
-        let asked = Mnemonic::new(TO_SPACE.0, modifiers);
-        if !self.checker.allows(self.editor, &asked, &[base, base]) {
+        let conversion = Mnemonic::new(TO_SPACE.0, modifiers);
+        if !self.checker.allows(self.editor, &conversion, &[base, base]) {
             return Ok(false);
         }
         let Some(new) = self.new_register(ty, word)? else {
@@ -351,16 +367,16 @@ impl Rewriter<'_, '_> {
         let new = Operand::Reg(new);
         let conversion = self.editor.inst(&text, &[new, base])?;
         self.editor.insert_before(stmt, conversion)?;
-        for (access, index) in legal {
-            if let Some(mut operands) = self.parts(access).map(|(_, operands)| operands)
-                && let Some(operand) = operands.get_mut(index)
+        for access in legal {
+            if let Some(mut operands) = self.parts(access.stmt).map(|(_, operands)| operands)
+                && let Some(operand) = operands.get_mut(access.index)
                 && let Operand::Address(id) = *operand
                 && let Some(address) = self.editor.body().pool().address(id)
             {
                 let offset = address.offset;
                 *operand = self.editor.address(new, offset)?;
-                self.editor.set_operands(access, &operands)?;
-                self.editor.add_modifier(access, word)?;
+                self.editor.set_operands(access.stmt, &operands)?;
+                self.editor.add_modifier(access.stmt, word)?;
             }
         }
         Ok(true)
@@ -388,41 +404,41 @@ impl Rewriter<'_, '_> {
         Ok(None)
     }
 
-    fn vector(
-        &mut self,
-        stmt: StmtId,
-        others: &[StmtId],
-        (place, data): (usize, &[Operand]),
-        (index, address): (usize, Operand),
-    ) -> Result<bool, EditError> {
-        let Some((old, mut operands)) = self.parts(stmt) else {
+    fn vector(&mut self, stmt: StmtId, access: &VectorAccess) -> Result<bool, EditError> {
+        let Some((scalar_mnemonic, mut operands)) = self.parts(stmt) else {
             return Ok(false);
         };
-        let word = match data.len() {
+        let length = match access.elements.len() {
             2 => Modifier::V2,
             4 => Modifier::V4,
             _ => return Ok(false),
         };
-        let vector = self.editor.vector(data)?;
-        for (at, new) in [(place, vector), (index, address)] {
-            if let Some(operand) = operands.get_mut(at) {
-                *operand = new;
-            }
+        let vector = self.editor.vector(&access.elements)?;
+        if let Some(data) = operands.get_mut(access.data_index) {
+            *data = vector;
         }
-        let kept = old.modifiers().iter().filter(|m| **m != Modifier::V2);
-        let mut modifiers: Vec<Modifier> = kept.copied().collect();
+        if let Some(address) = operands.get_mut(access.address_index) {
+            *address = access.address;
+        }
+        let opcode = scalar_mnemonic.opcode();
+        let mut modifiers: Vec<Modifier> = scalar_mnemonic
+            .modifiers()
+            .iter()
+            .copied()
+            .filter(|modifier| *modifier != Modifier::V2)
+            .collect();
         // The type comes last.
-        modifiers.insert(modifiers.len().saturating_sub(1), word);
-        let mnemonic = Mnemonic::new(old.opcode(), modifiers.iter().copied());
+        modifiers.insert(modifiers.len().saturating_sub(1), length);
+        let mnemonic = Mnemonic::new(opcode, modifiers.iter().copied());
         if !self.checker.allows(self.editor, &mnemonic, &operands) {
             return Ok(false);
         }
         let words = modifiers.iter().map(|m| m.text());
-        let text: String = [old.opcode().text()].into_iter().chain(words).collect();
+        let text: String = [opcode.text()].into_iter().chain(words).collect();
         let new = self.editor.inst(&text, &operands)?;
         self.editor.replace(stmt, new)?;
-        for other in others {
-            self.editor.remove(*other)?;
+        for replaced in &access.replaced {
+            self.editor.remove(*replaced)?;
         }
         Ok(true)
     }

@@ -1,8 +1,8 @@
-//! Uniform branches: a branch says that all threads which execute it go the same way, where that is proven.
+//! Uniform branches: a branch is marked if all threads that execute it provably take the same direction.
 //!
-//! A branch that may part a warp has to be prepared for that in the machine code. What decides a marked branch is the same in all threads of a CTA that execute
-//! it, so that it does not matter which threads of a warp are executed together. Nothing is assumed of other functions. As in [`ptx_analysis::uniformity`], the program has no
-//! data race.
+//! The machine code of a branch that may diverge prepares the reconvergence of the warp. The condition of a marked branch is the
+//! same in all threads of a CTA that execute it, so it does not matter which threads of a warp are executed together. Nothing is
+//! assumed of other functions. As in [`ptx_analysis::uniformity`], the program has no data race.
 
 use alloc::vec::Vec;
 
@@ -24,44 +24,46 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn plan(view: &View<'_>) -> Vec<Step> {
-    let branches = view.reached();
-    let branches = branches.filter(|(_, inst, facts)| may_diverge(view, *inst, facts));
-    let steps = branches.filter_map(|(stmt, _, facts)| {
-        let level = level(view, stmt, &facts)?;
-        (level <= Uniformity::Cta).then(|| Step {
-            stmt,
-            act: Rewrite::Modifier(Modifier::Uni),
-            why: format!("the branch is uniform in the {}", level.name()),
-        })
-    });
-    steps.collect()
+    let mut steps = Vec::new();
+    for (stmt, inst, facts) in view.reached() {
+        if may_diverge(view, inst, &facts)
+            && let Some(level) = level(view, stmt, &facts)
+            && level <= Uniformity::Cta
+        {
+            steps.push(Step {
+                stmt,
+                rewrite: Rewrite::Modifier(Modifier::Uni),
+                why: format!("the branch is uniform in the {}", level.name()),
+            });
+        }
+    }
+    steps
 }
 
-/// Whether an instruction decides where to go on, and does not say that all threads decide the same.
+/// The instruction has a condition or a table of targets, and is not marked as uniform.
 fn may_diverge(view: &View<'_>, inst: InstId, facts: &Facts<'_>) -> bool {
-    let decides = match facts.flow() {
+    let is_conditional = match facts.flow() {
         Flow::Jump | Flow::Return => facts.guard().is_some(),
         Flow::Table => true,
         _ => false,
     };
-    let signature = view.body().inst(inst).map(|i| i.sig);
-    let is_marked = |sig| {
-        let mut modifiers = view.module().signature(sig).modifiers();
-        modifiers.any(|m| m == Modifier::Uni)
-    };
-    decides && !signature.is_some_and(is_marked)
+    let is_marked = view.body().inst(inst).is_some_and(|record| {
+        let mut modifiers = view.module().signature(record.sig).modifiers();
+        modifiers.any(|modifier| modifier == Modifier::Uni)
+    });
+    is_conditional && !is_marked
 }
 
-/// In which threads the decision is the same.
+/// The threads in which the direction of a branch is the same.
 fn level(view: &View<'_>, stmt: StmtId, facts: &Facts<'_>) -> Option<Uniformity> {
     let uniformity = view.function.uniformity();
     let guard = match facts.guard() {
         Some(_) => uniformity.guard(stmt),
         None => Uniformity::Grid,
     };
-    let way = match facts.flow() {
+    let target = match facts.flow() {
         Flow::Table => uniformity.branch(view.cfg.of_statement(stmt)?),
         _ => Uniformity::Grid,
     };
-    Some(guard.max(way))
+    Some(guard.max(target))
 }

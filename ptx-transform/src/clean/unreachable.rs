@@ -29,17 +29,18 @@ fn remove_unused_labels(editor: &mut Editor<'_>) -> Vec<(StmtId, &'static str)> 
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let body = view.body();
-    let blocks = view.cfg.blocks();
-    let unreached = blocks.filter(|(id, _)| !view.dominators.is_reachable(*id));
-    let statements = unreached.flat_map(|(_, b)| body.range(b.first, b.end));
-    let statements = statements.filter(|&(_, statement)| {
-        matches!(statement, Statement::Inst(_))
-            || body.directive(statement).is_some_and(Directive::is_debug)
-    });
-    let step = |(stmt, _)| Step {
-        stmt,
-        act: Rewrite::Remove,
-        why: String::from("it is unreachable"),
-    };
-    statements.map(step).collect()
+    view.cfg
+        .blocks()
+        .filter(|(id, _)| !view.dominators.is_reachable(*id))
+        .flat_map(|(_, block)| body.range(block.first, block.end))
+        .filter(|&(_, statement)| {
+            matches!(statement, Statement::Inst(_))
+                || body.directive(statement).is_some_and(Directive::is_debug)
+        })
+        .map(|(stmt, _)| Step {
+            stmt,
+            rewrite: Rewrite::Remove,
+            why: String::from("it is unreachable"),
+        })
+        .collect()
 }

@@ -11,7 +11,7 @@ use ptx_ir::{Operand, RegId, Statement, StmtId};
 
 use super::definition::Definition;
 use super::function_view::View;
-use super::rewrite::{Rewrite, Step};
+use super::rewrite::{Rewrite, Step, VectorAccess};
 
 pub(super) const DEFINITION: Definition = Definition {
     name: "vectorise",
@@ -21,93 +21,118 @@ pub(super) const DEFINITION: Definition = Definition {
     finish: None,
 };
 
-/// The most elements of a vector that all targets have.
-const MOST: usize = 4;
+/// The greatest number of elements of a vector that all targets have.
+const MAX_ELEMENTS: usize = 4;
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let Ok(accesses) = view.function.accesses() else {
         return Vec::new();
     };
-    let mut steps = Vec::new();
-    // Statements up to this one belong to a vector. Others wait for the next round.
-    let mut taken: Option<StmtId> = None;
-    let mut all: Vec<(StmtId, StmtId, Step)> = Vec::new();
+    let mut vectors: Vec<Vector> = Vec::new();
     for adjacent in accesses.adjacent() {
-        let parts = adjacent.accesses.iter().map(|at| accesses.all().get(*at));
-        let parts: Option<Vec<&Access>> = parts.collect();
-        all.extend(parts.and_then(|parts| join(view, adjacent, &parts)));
+        let indices = adjacent.accesses.iter();
+        let parts: Option<Vec<&Access>> = indices.map(|i| accesses.all().get(*i)).collect();
+        vectors.extend(parts.and_then(|parts| join(view, adjacent, &parts)));
     }
-    all.sort_by(|a, b| match view.precedes(a.0, b.0) {
-        true => core::cmp::Ordering::Less,
-        false if a.0 == b.0 => core::cmp::Ordering::Equal,
-        false => core::cmp::Ordering::Greater,
-    });
-    for (first, last, step) in all {
-        if taken.is_none_or(|end| view.precedes(end, first)) {
-            taken = Some(last);
-            steps.push(step);
+    vectors.sort_by_key(|vector| view.position(vector.first));
+    let mut steps = Vec::new();
+    // Statements up to this one belong to a vector. Overlapping vectors wait for the next round.
+    let mut end: Option<StmtId> = None;
+    for vector in vectors {
+        if end.is_none_or(|end| view.precedes(end, vector.first)) {
+            end = Some(vector.last);
+            steps.push(vector.step);
         }
     }
     steps
 }
 
-/// The first and the last statement of a vector, and the change.
-fn join(view: &View<'_>, adjacent: &Adjacent, parts: &[&Access]) -> Option<(StmtId, StmtId, Step)> {
+/// Accesses that become one, from the first to the last statement.
+struct Vector {
+    first: StmtId,
+    last: StmtId,
+    step: Step,
+}
+
+/// Makes one access of adjacent ones, if they can be moved to one place.
+fn join(view: &View<'_>, adjacent: &Adjacent, parts: &[&Access]) -> Option<Vector> {
     let lowest = parts.first()?;
-    let mut order: Vec<StmtId> = parts.iter().map(|a| a.stmt).collect();
-    order.sort_by_key(|stmt| view.position(*stmt));
-    let (first, last) = (*order.first()?, *order.last()?);
-    let writes = lowest.access.writes();
-    let signature = |a: &Access| view.body().inst(a.inst).map(|i| i.sig);
-    let is_guarded = |a: &Access| view.facts.inst(a.inst).guard().is_some();
-    if (parts.iter()).any(|a| signature(a) != signature(lowest) || is_guarded(a)) {
-        return None;
+    let mut statements: Vec<StmtId> = parts.iter().map(|a| a.stmt).collect();
+    statements.sort_by_key(|stmt| view.position(*stmt));
+    let (first, last) = (*statements.first()?, *statements.last()?);
+    let direction = if lowest.access.writes() {
+        Direction::Store
+    } else {
+        Direction::Load
+    };
+    let signature = |access: &Access| view.body().inst(access.inst).map(|i| i.sig);
+    for access in parts {
+        let is_guarded = view.facts.inst(access.inst).guard().is_some();
+        if is_guarded || signature(access) != signature(lowest) {
+            return None;
+        }
     }
     let mut data = Vec::new();
     for part in parts {
         data.extend(elements(view, part)?);
     }
-    if data.len() > MOST || !is_movable(view, (first, last), parts, writes) {
+    if data.len() > MAX_ELEMENTS || !is_movable(view, first, last, parts, direction) {
         return None;
     }
-    let target = if writes { last } else { first };
-    let base = register(lowest.access.base);
-    if base.is_some_and(|base| is_mentioned(view, base, (lowest.stmt, target), true)) {
+    let target = match direction {
+        Direction::Load => first,
+        Direction::Store => last,
+    };
+    let is_base_overwritten = register(lowest.access.base)
+        .is_some_and(|base| mentions(view, lowest.stmt, target).any(|m| m.writes(base)));
+    if is_base_overwritten {
         return None;
     }
     let mut results = data.clone();
     results.sort_unstable();
     results.dedup();
-    if !writes && results.len() != data.len() {
+    if direction == Direction::Load && results.len() != data.len() {
         return None;
     }
     let operands = view.body().operands(lowest.inst);
-    let at = operands
+    let address_index = operands
         .iter()
-        .position(|o| Some(*o) == lowest.access.operand)?;
-    let place = operands
+        .position(|operand| Some(*operand) == lowest.access.operand)?;
+    let data_index = operands
         .iter()
-        .position(|o| lowest.access.data.is_some_and(|(d, _)| d == *o))?;
-    let what = if writes { "stores" } else { "loads" };
+        .position(|operand| lowest.access.data.is_some_and(|(data, _)| data == *operand))?;
+    let accesses = match direction {
+        Direction::Load => "loads",
+        Direction::Store => "stores",
+    };
     let why = format!(
-        "{} {what} of adjacent memory are aligned to {} bytes",
+        "{} {accesses} of adjacent memory are aligned to {} bytes",
         parts.len(),
         adjacent.bytes
     );
-    let act = Rewrite::Vector {
-        others: order.into_iter().filter(|s| *s != target).collect(),
-        data: (place, data.into_iter().map(Operand::Reg).collect()),
-        address: (at, *operands.get(at)?),
+    statements.retain(|stmt| *stmt != target);
+    let access = VectorAccess {
+        replaced: statements,
+        data_index,
+        elements: data.into_iter().map(Operand::Reg).collect(),
+        address_index,
+        address: *operands.get(address_index)?,
     };
-    Some((
+    Some(Vector {
         first,
         last,
-        Step {
+        step: Step {
             stmt: target,
-            act,
+            rewrite: Rewrite::Vector(access),
             why,
         },
-    ))
+    })
+}
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Direction {
+    Load,
+    Store,
 }
 
 /// The registers that an access loads or stores.
@@ -118,7 +143,9 @@ fn elements(view: &View<'_>, access: &Access) -> Option<Vec<RegId>> {
         Operand::Reg(register) => return Some(vec![register]),
         _ => return None,
     };
-    list.iter().map(|o| register(Some(*o))).collect()
+    list.iter()
+        .map(|operand| register(Some(*operand)))
+        .collect()
 }
 
 fn register(operand: Option<Operand>) -> Option<RegId> {
@@ -128,55 +155,70 @@ fn register(operand: Option<Operand>) -> Option<RegId> {
     }
 }
 
-/// Whether nothing between reads or writes what is moved.
+/// No statement between the accesses uses the registers that are moved: loads move up to `first`, stores down to `last`.
 fn is_movable(
     view: &View<'_>,
-    (first, last): (StmtId, StmtId),
+    first: StmtId,
+    last: StmtId,
     parts: &[&Access],
-    writes: bool,
+    direction: Direction,
 ) -> bool {
     parts.iter().all(|part| {
         let Some(registers) = elements(view, part) else {
             return false;
         };
-        let range = if writes {
-            (part.stmt, last)
-        } else {
-            (first, part.stmt)
-        };
-        // What is stored later may be read before that; what is loaded earlier may not.
-        let own = registers
-            .iter()
-            .any(|r| is_mentioned(view, *r, range, writes));
         let base = register(part.access.base);
-        let overwrites = |r: &RegId| !writes && Some(*r) == base;
-        !own && !registers.iter().any(overwrites)
+        registers.iter().all(|&register| match direction {
+            // A register that is stored later may be read before that.
+            Direction::Store => !mentions(view, part.stmt, last).any(|m| m.writes(register)),
+            // A register that is loaded earlier may not.
+            Direction::Load => {
+                Some(register) != base
+                    && !mentions(view, first, part.stmt).any(|m| m.is_of(register))
+            }
+        })
     })
 }
 
-/// Whether a statement between two, in any order, writes a register, or mentions it. The first of the two counts unless it only reads it, and the
-/// last does not.
-fn is_mentioned(
-    view: &View<'_>,
-    register: RegId,
-    (from, to): (StmtId, StmtId),
-    only_writes: bool,
-) -> bool {
-    let (from, to) = match view.precedes(to, from) {
-        true => (to, from),
-        false => (from, to),
-    };
-    let mut between = view.body().range(from, to);
-    between.any(|(stmt, statement)| match statement {
-        Statement::Inst(inst) => {
-            let facts = view.facts.inst(inst);
-            let mut mentions = facts.registers();
-            stmt != to
-                && mentions.any(|m| {
-                    m.place.register == register && (!only_writes || m.usage != RegAccess::Read)
-                })
+/// A use of a register between two statements.
+#[derive(Copy, Clone)]
+enum Mention {
+    Read(RegId),
+    Write(RegId),
+    /// An unrecognized statement, which may use any register.
+    Unknown,
+}
+
+impl Mention {
+    fn is_of(self, register: RegId) -> bool {
+        match self {
+            Self::Read(used) | Self::Write(used) => used == register,
+            Self::Unknown => true,
         }
-        Statement::Opaque(_) => true,
-        _ => false,
+    }
+
+    fn writes(self, register: RegId) -> bool {
+        !matches!(self, Self::Read(_)) && self.is_of(register)
+    }
+}
+
+/// The uses of registers between two statements, which may be in any order. Those of the first in the text count, those of the
+/// second do not.
+fn mentions(view: &View<'_>, a: StmtId, b: StmtId) -> impl Iterator<Item = Mention> {
+    let (start, end) = if view.precedes(b, a) { (b, a) } else { (a, b) };
+    let statements = view.body().range(start, end);
+    statements.flat_map(move |(stmt, statement)| {
+        let facts = match statement {
+            Statement::Inst(inst) if stmt != end => Some(view.facts.inst(inst)),
+            _ => None,
+        };
+        let unknown = matches!(statement, Statement::Opaque(_)).then_some(Mention::Unknown);
+        let registers = facts.into_iter().flat_map(|facts| facts.registers());
+        registers
+            .map(|r| match r.usage {
+                RegAccess::Read => Mention::Read(r.place.register),
+                _ => Mention::Write(r.place.register),
+            })
+            .chain(unknown)
     })
 }

@@ -2,7 +2,7 @@
 
 mod dead;
 mod short_names;
-mod whitespace;
+mod tokens;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,12 +10,10 @@ use core::cmp::Reverse;
 
 use ptx_edit::raw::{EntityMap, NameForm, TakenNames};
 use ptx_edit::{Entity, NameRef, Names, OwnSymbols, Rewriting, own_symbols};
-use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Binding, EntitySet, FuncId, Item, Module, Rewritten, Span, Statement, TextPatches, TypeName,
-    VarId,
+    Binding, EntitySet, FuncId, Item, Module, Rewritten, Span, Statement, TypeName, VarId,
 };
-use ptx_isa::{Directive, StateSpace, TypeKind};
+use ptx_isa::{StateSpace, TypeKind};
 
 use self::dead::dead;
 use self::short_names::ShortNames;
@@ -85,38 +83,40 @@ fn minify_text(module: &Module, options: &MinifyOptions) -> Rewritten {
         names.remove_within(&removed);
     }
     let mut counts = EntityMap::new(module);
-    for m in names.refs() {
-        if let Some(count) = counts.get_mut(m.entity) {
+    for name in names.refs() {
+        if let Some(count) = counts.get_mut(name.entity) {
             *count += 1;
         }
     }
-    let mut work = Minifier {
+    let mut minifier = Minifier {
         module,
         unresolved: names.unresolved(module),
         usage: Usage::of(module, names.refs(), NumberOrder::Frequency),
-        renamed: EntityMap::new(module),
+        new_names: EntityMap::new(module),
         counts,
         removed,
     };
-    let taken = work.rename_symbols(&names, options);
+    let visible_names = minifier.rename_symbols(&names, options);
     for (id, item) in module.items() {
-        if let Item::Function(f) = item {
-            work.rename_in_function(f, names.within(module.span(id)), &taken);
+        if let Item::Function(function) = item {
+            let function_names = names.within(module.span(id));
+            minifier.rename_in_function(function, function_names, &visible_names);
         }
     }
-    work.removed.sort_by_key(|p| p.start);
-    work.write(&names)
+    minifier.removed.sort_by_key(|span| span.start);
+    tokens::write(&minifier, &names)
 }
 
+/// Finds the new names and the parts of the source that are removed.
 struct Minifier<'m> {
     module: &'m Module,
-    /// What has one of these names keeps it.
+    /// An entity with one of these names keeps it.
     unresolved: TakenNames,
     usage: Usage,
-    /// The new names.
-    renamed: EntityMap<Option<String>>,
-    /// How often each entity that has no new name yet is mentioned.
+    new_names: EntityMap<Option<String>>,
+    /// The number of times that each entity is mentioned; 0 as soon as it has a new name.
     counts: EntityMap<u32>,
+    /// Sorted when all of them are known.
     removed: Vec<Span>,
 }
 
@@ -129,82 +129,93 @@ impl Minifier<'_> {
         } else {
             EntitySet::new()
         };
-        let mut taken = self.unresolved.clone();
+        let mut visible_names = self.unresolved.clone();
         let mut renamable = Vec::new();
-        for m in names.refs() {
-            let old = m.name.of(module.source());
-            let global = match m.entity {
+        for name in names.refs() {
+            let text = name.name.of(module.source());
+            let is_renamed_symbol = match name.entity {
                 Entity::Symbol(symbol) => private.contains(symbol),
                 entity => is_memory(module, entity),
             };
-            if !global && !is_local(module, m.entity) || self.unresolved.contains(old) {
-                // Members of a range are taken with it.
-                taken.add(old, NameForm::Plain);
-            } else if global {
-                renamable.push(m.entity);
+            if !is_renamed_symbol && !is_local(module, name.entity)
+                || self.unresolved.contains(text)
+            {
+                // The members of a range are taken with it.
+                visible_names.add(text, NameForm::Plain);
+            } else if is_renamed_symbol {
+                renamable.push(name.entity);
             }
         }
-        let mut short = ShortNames::of_two(&taken);
+        let mut short_names = ShortNames::of_two(&visible_names);
         for entity in self.by_frequency(renamable) {
-            self.renamed.replace(entity, Some(short.take()));
+            self.new_names.replace(entity, Some(short_names.take()));
         }
-        for name in self.renamed.values().flatten() {
-            taken.add(name.as_bytes(), NameForm::Plain);
+        for name in self.new_names.values().flatten() {
+            visible_names.add(name.as_bytes(), NameForm::Plain);
         }
-        taken
+        visible_names
     }
 
-    /// Removes the unused registers of a function and renames what only the function sees.
-    fn rename_in_function(&mut self, f: FuncId, mentions: &[NameRef], taken: &TakenNames) {
+    /// Removes the unused registers of a function and renames the entities that only the function sees.
+    fn rename_in_function(
+        &mut self,
+        function: FuncId,
+        names: &[NameRef],
+        visible_names: &TakenNames,
+    ) {
         let (module, source) = (self.module, self.module.source());
-        if let Some(body) = module.body(f) {
-            let is_used = |e| self.usage.is_used(e);
-            let unused = register_use::unused(f, body, source, InnerComments::Remove, is_used);
+        if let Some(body) = module.body(function) {
+            let is_used = |entity| self.usage.is_used(entity);
+            let comments = InnerComments::Remove;
+            let unused = register_use::unused(function, body, source, comments, is_used);
             self.removed.extend(unused);
         }
-        let handles = handles(module, f);
+        let handles = handles(module, function);
         let mut renamable = Vec::new();
-        let mut own = TakenNames::default();
-        for m in mentions {
-            let old = m.name.of(source);
-            let is_handle = matches!(m.entity, Entity::Variable(_, v) if handles.contains(v));
-            let local = is_local(module, m.entity) && !is_handle;
-            if local && !self.unresolved.contains(old) {
-                let is_used = match m.entity {
-                    Entity::Register(..) => {
-                        self.usage.is_used(m.entity) || is_parameter(module, m.entity)
-                    }
-                    _ => true,
-                };
-                renamable.extend(is_used.then_some(m.entity));
-            } else if self.new_name(m.entity).is_none() {
-                own.add(old, NameForm::Plain);
+        let mut kept_names = TakenNames::default();
+        for name in names {
+            let text = name.name.of(source);
+            let is_handle = matches!(name.entity, Entity::Variable(_, v) if handles.contains(v));
+            let is_local = is_local(module, name.entity) && !is_handle;
+            if is_local && !self.unresolved.contains(text) {
+                if !self.is_removed_register(name.entity) {
+                    renamable.push(name.entity);
+                }
+            } else if self.new_name(name.entity).is_none() {
+                kept_names.add(text, NameForm::Plain);
             }
         }
-        let mut short = ShortNames::with(taken, &own);
+        let mut short_names = ShortNames::with(visible_names, &kept_names);
         for entity in self.by_frequency(renamable) {
-            self.renamed.replace(entity, Some(short.take()));
+            self.new_names.replace(entity, Some(short_names.take()));
         }
     }
 
-    /// These entities by the number of their mentions in the module, then by their first mention.
+    /// The entity is a register whose declaration is removed.
+    fn is_removed_register(&self, entity: Entity) -> bool {
+        matches!(entity, Entity::Register(..))
+            && !self.usage.is_used(entity)
+            && !is_parameter(self.module, entity)
+    }
+
+    /// The entities without a new name, by the number of their mentions in the module, then by their first mention.
     fn by_frequency(&mut self, entities: Vec<Entity>) -> Vec<Entity> {
-        let mut all: Vec<(Reverse<u32>, usize, Entity)> = Vec::new();
-        for (i, entity) in entities.into_iter().enumerate() {
+        let mut ranked: Vec<(Reverse<u32>, usize, Entity)> = Vec::new();
+        for (index, entity) in entities.into_iter().enumerate() {
             match self.counts.replace(entity, 0) {
                 None | Some(0) => {}
-                Some(count) => all.push((Reverse(count), i, entity)),
+                Some(count) => ranked.push((Reverse(count), index, entity)),
             }
         }
-        all.sort_unstable();
-        all.into_iter().map(|(.., entity)| entity).collect()
+        ranked.sort_unstable();
+        ranked.into_iter().map(|(.., entity)| entity).collect()
     }
 
     fn new_name(&self, entity: Entity) -> Option<&str> {
-        self.renamed.get(entity)?.as_deref()
+        self.new_names.get(entity)?.as_deref()
     }
 
-    /// The old and the new numbers of the members of a range that is renamed.
+    /// The members of a range that is renamed, with their new numbers; empty for any other entity.
     fn new_numbers(&self, entity: Entity) -> &[Renumbered] {
         match self.new_name(entity) {
             Some(_) => self.usage.numbers(entity),
@@ -212,147 +223,86 @@ impl Minifier<'_> {
         }
     }
 
-    /// Writes the tokens with as little whitespace as possible.
-    fn write(&self, names: &Names) -> Rewritten {
-        let source = self.module.source();
-        let mut patches = TextPatches::new();
-        let mut removed = self.removed.iter().peekable();
-        let mut mentions = names.refs().iter().peekable();
-        let mut count: Option<(Span, u32)> = None;
-        let mut last: (TokenKind, Vec<u8>) = (TokenKind::Whitespace, Vec::new());
-        // Where the text after the last token begins.
-        let mut end = 0;
-        let mut new: Vec<u8> = Vec::new();
-        for token in Lexer::new(source) {
-            let at = token.span;
-            while removed.next_if(|p| p.end <= at.start).is_some() {}
-            if token.kind.is_trivia() || removed.peek().is_some_and(|p| p.start <= at.start) {
-                continue;
-            }
-            let text = at.of(source);
-            while mentions.next_if(|m| m.name.start < at.start).is_some() {}
-            let mention = mentions.peek().filter(|m| m.name.start == at.start);
-            let changed = mention.is_some_and(|m| self.rename(m, text, &mut new));
-            if let Some(m) = mention
-                && m.member.is_none()
-                && m.declares
-                && !m.number.is_empty()
-                && let numbers @ [_, ..] = self.new_numbers(m.entity)
-            {
-                count = Some((m.number, numbers.len() as u32));
-            }
-            let counted = count.take_if(|(span, _)| span.start == at.start);
-            if let Some((_, n)) = counted {
-                new.clear();
-                new.extend_from_slice(format!("{n}").as_bytes());
-            }
-            let changed = changed || counted.is_some();
-            let written = if changed { &*new } else { text };
-            self.gap(&mut patches, (&last, end), (token.kind, written, at.start));
-            if changed && written != text {
-                patches.replace(at, written);
-            }
-            last.0 = token.kind;
-            last.1.clear();
-            last.1.extend_from_slice(written);
-            end = at.end;
-        }
-        patches.remove(Span::new(end, source.len() as u32));
-        patches.apply(source)
+    /// The number in a declaration of a renamed range that becomes its new count.
+    fn new_count(&self, name: &NameRef) -> Option<NewCount> {
+        let numbers = self.new_numbers(name.entity);
+        let is_declared_range = name.member.is_none() && name.declares && !name.number.is_empty();
+        (is_declared_range && !numbers.is_empty()).then_some(NewCount {
+            span: name.number,
+            count: numbers.len() as u32,
+        })
     }
 
-    /// Writes what is needed between two tokens.
-    fn gap(
-        &self,
-        patches: &mut TextPatches,
-        (last, end): (&(TokenKind, Vec<u8>), u32),
-        (kind, text, start): (TokenKind, &[u8], u32),
-    ) {
-        let gap = Span::new(end, start);
-        let old = gap.of(self.module.source());
-        if last.1.is_empty() {
-            return patches.remove(gap);
-        }
-        if whitespace::is_malformed(last.0) || whitespace::is_malformed(kind) {
-            return;
-        }
-        let space = whitespace::needs_space((last.0, &last.1), (kind, text), !gap.is_empty());
-        // ptxas overruns a buffer if debug information is on one very long line.
-        let debug = Directive::from_text(text).is_some_and(Directive::is_debug);
-        let new: &[u8] = match (debug && old.contains(&b'\n'), space) {
-            (true, _) => b"\n",
-            (false, true) => b" ",
-            (false, false) => b"",
-        };
-        if old != new {
-            patches.replace(gap, new);
-        }
-    }
-
-    /// The new text of a token that is a name.
-    fn rename(&self, mention: &NameRef, word: &[u8], new: &mut Vec<u8>) -> bool {
-        let Some(name) = self.new_name(mention.entity) else {
-            return false;
-        };
-        new.clear();
-        new.extend_from_slice(name.as_bytes());
-        if let Some(member) = mention.member {
-            match new_number(self.new_numbers(mention.entity), member) {
-                Some(n) => new.extend_from_slice(format!("{n}").as_bytes()),
-                None => new.extend_from_slice(word.get(mention.name.len()..).unwrap_or_default()),
+    /// The new text of a token that is the name of a renamed entity.
+    fn new_text(&self, name: &NameRef, token: &[u8]) -> Option<Vec<u8>> {
+        let mut text = self.new_name(name.entity)?.as_bytes().to_vec();
+        if let Some(member) = name.member {
+            match new_number(self.new_numbers(name.entity), member) {
+                Some(number) => text.extend_from_slice(format!("{number}").as_bytes()),
+                None => text.extend_from_slice(token.get(name.name.len()..).unwrap_or_default()),
             }
         }
-        true
+        Some(text)
     }
 }
 
-/// Whether a name is local to a function and not in the machine code.
+/// The count of a range that is declared at a place of the source.
+#[derive(Copy, Clone)]
+struct NewCount {
+    span: Span,
+    count: u32,
+}
+
+/// The entity is local to a function and not in the machine code.
 fn is_local(module: &Module, entity: Entity) -> bool {
     match entity {
         Entity::Register(..) | Entity::Label(..) | Entity::Parameter(_) => true,
-        Entity::Variable(f, id) => {
-            let var = module.body(f).and_then(|b| b.vars().get(id));
-            var.is_some_and(|v| v.stmt.is_none() || v.space.base() == StateSpace::Param)
+        Entity::Variable(function, id) => {
+            let variable = module.body(function).and_then(|body| body.vars().get(id));
+            variable.is_some_and(|v| v.stmt.is_none() || v.space.base() == StateSpace::Param)
         }
         _ => false,
     }
 }
 
-/// Whether an entity is a variable of a function with memory that other modules do not see. ptxas names its symbol after the
+/// The entity is a variable of a function with memory that other modules do not see. ptxas names its symbol after the
 /// variable and its line: on one line, two variables of the same name would be the same symbol.
 fn is_memory(module: &Module, entity: Entity) -> bool {
-    let Entity::Variable(f, id) = entity else {
+    let Entity::Variable(function, id) = entity else {
         return false;
     };
-    module.body(f).is_some_and(|body| {
-        let var = body.vars().get(id);
-        let decl = match var.and_then(|v| body.statement(v.stmt?)) {
-            Some(Statement::Decl(decl)) => body.declarations().decls.get(decl),
+    module.body(function).is_some_and(|body| {
+        let variable = body.vars().get(id);
+        let declaration = match variable.and_then(|v| body.statement(v.stmt?)) {
+            Some(Statement::Decl(declaration)) => body.declarations().decls.get(declaration),
             _ => None,
         };
-        decl.is_some_and(|d| {
+        declaration.is_some_and(|d| {
             let space = d.space.base();
             d.linkage.is_none() && matches!(space, StateSpace::Shared | StateSpace::Local)
         })
     })
 }
 
-/// Parameters of a kernel that are textures, samplers or surfaces: the driver finds them by name.
-fn handles(module: &Module, f: FuncId) -> EntitySet<VarId> {
-    let params = module.functions().get(f).map(|f| f.interface.params);
-    let params = params.unwrap_or_default().of(module.params()).iter();
-    let handles = params.filter_map(|p| match (p.ty, p.binding) {
-        (TypeName::Known(ty), Binding::Var(v)) if ty.kind() == TypeKind::Opaque => Some(v),
-        _ => None,
-    });
-    handles.collect()
+/// The parameters of a kernel that are textures, samplers or surfaces: the driver finds them by name.
+fn handles(module: &Module, function: FuncId) -> EntitySet<VarId> {
+    let record = module.functions().get(function);
+    let params = record.map(|f| f.interface.params).unwrap_or_default();
+    params
+        .of(module.params())
+        .iter()
+        .filter_map(|param| match (param.ty, param.binding) {
+            (TypeName::Known(ty), Binding::Var(v)) if ty.kind() == TypeKind::Opaque => Some(v),
+            _ => None,
+        })
+        .collect()
 }
 
-/// Whether a register is a parameter of its function.
+/// The entity is a register that is a parameter of its function.
 fn is_parameter(module: &Module, entity: Entity) -> bool {
-    let Entity::Register(f, id) = entity else {
+    let Entity::Register(function, id) = entity else {
         return false;
     };
-    let decl = module.body(f).and_then(|b| b.reg_decls().get(id));
-    decl.is_some_and(|d| d.stmt.is_none())
+    let register = module.body(function).and_then(|b| b.reg_decls().get(id));
+    register.is_some_and(|r| r.stmt.is_none())
 }

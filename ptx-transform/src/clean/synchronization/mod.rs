@@ -40,7 +40,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let kinds = Kinds::new(view, barriers_are_uniform(view));
     let step = |stmt, why: &str| Step {
         stmt,
-        act: Rewrite::Remove,
+        rewrite: Rewrite::Remove,
         why: why.into(),
     };
     let before = redundant::<false>(view, &kinds);
