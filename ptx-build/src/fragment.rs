@@ -172,7 +172,7 @@ impl Part<'_> {
             let Some(function) = facts.function(id) else {
                 continue;
             };
-            let register = |place: ptx_ir::facts::RegLane| {
+            let register = |place: ptx_ir::facts::RegisterComponent| {
                 let register = body.registers().get(place.register);
                 let decl = register.and_then(|r| Some((r, body.reg_decls().get(r.decl)?)));
                 let text = decl.map_or(String::new(), |(r, d)| match d.count {

@@ -9,7 +9,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, RegLane};
+use ptx_ir::facts::{FunctionFacts, RegisterComponent};
 use ptx_ir::{Statement, StmtId};
 
 use crate::block_summary::Summary;
@@ -217,7 +217,7 @@ impl<'a> LiveCursor<'a> {
 
     /// Returns whether a register, or an element of a vector register, is live at the position; of a whole vector register, whether any element is.
     #[must_use]
-    pub fn is_live(&self, place: RegLane) -> bool {
+    pub fn is_live(&self, place: RegisterComponent) -> bool {
         self.function
             .variables()
             .of(place)

@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::RegLane;
+use ptx_ir::facts::RegisterComponent;
 use ptx_ir::{Body, EntityId as _, RegId};
 use ptx_isa::RegisterClass;
 
@@ -80,7 +80,7 @@ impl Variables {
     /// The variables that an instruction mentions.
     #[inline]
     #[must_use]
-    pub fn of(&self, place: RegLane) -> VariableRange {
+    pub fn of(&self, place: RegisterComponent) -> VariableRange {
         let id = place.register.as_u32();
         if self.starts.is_empty() {
             return VariableRange {
@@ -90,7 +90,7 @@ impl Variables {
         }
         let bound = |i: usize| self.starts.get(i).copied().unwrap_or(self.len);
         let (start, end) = (bound(id as usize), bound(id as usize + 1));
-        match place.lane {
+        match place.component {
             // A selector of a scalar, or one beyond its vector, is an error: it denotes the whole register.
             Some(element) if start + u32::from(element) < end && end - start > 1 => {
                 let variable = start + u32::from(element);
@@ -106,14 +106,14 @@ impl Variables {
     /// The register, or the element of a vector register, with this number.
     #[inline]
     #[must_use]
-    pub fn place(&self, variable: VariableId) -> RegLane {
+    pub fn place(&self, variable: VariableId) -> RegisterComponent {
         let Some(&register) = self.registers.get(variable.index()) else {
             return RegId::new(variable.0).into();
         };
         let range = self.of(register.into());
-        RegLane {
+        RegisterComponent {
             register,
-            lane: (range.len() > 1).then_some((variable.0 - range.start) as u8),
+            component: (range.len() > 1).then_some((variable.0 - range.start) as u8),
         }
     }
 

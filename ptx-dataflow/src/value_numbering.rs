@@ -12,7 +12,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegLane};
+use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegisterComponent};
 use ptx_ir::{EntityId as _, InstId, Operand, Statement, StmtId};
 use ptx_isa::ScalarType;
 
@@ -206,7 +206,7 @@ impl Pass<'_> {
     }
 
     /// The number of the value that a statement reads in a scalar register or an element.
-    fn register(&self, stmt: StmtId, place: RegLane) -> Option<u32> {
+    fn register(&self, stmt: StmtId, place: RegisterComponent) -> Option<u32> {
         self.variable(stmt, self.variables.of(place).single()?)
     }
 

@@ -21,7 +21,7 @@ use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::threads::{Evaluated, ThreadValues, reaching};
 use ptx_analysis::uniformity::{FunctionUniformity, IncrementalUniformity};
 use ptx_analysis::values::{Values, VariableRef};
-use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegLane, Space};
+use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegisterComponent, Space};
 use ptx_ir::{
     Binding, Body, Diagnostic, EntityId as _, FuncId, InstId, MemoryLayout, Module, Operand, Span,
     Statement, StmtId, SymbolId, SymbolKind,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_edit::{Entity, NameRef};
-use ptx_ir::facts::{ModuleFacts, RegLane};
+use ptx_ir::facts::{ModuleFacts, RegisterComponent};
 use ptx_ir::lex::TokenKind;
 use ptx_ir::{Body, FuncId, Item, ItemId, Module, RegId, Span, Statement, StmtId};
 use ptx_report::demangle::demangle;
@@ -264,7 +264,8 @@ fn live_statements(module: &Module, name: &NameRef, function: FuncId) -> Vec<Stm
     };
     let analysis = FunctionAnalysis::new(facts);
     let variables = analysis.variables().of(register.into());
-    let is_accessed = |lane: RegLane| variables.contains(&analysis.variables().of(lane).first());
+    let is_accessed =
+        |lane: RegisterComponent| variables.contains(&analysis.variables().of(lane).first());
     let mut statements = Vec::new();
     for (block, range) in analysis.cfg().blocks() {
         let live_out = analysis.liveness().live_out(block);

@@ -5,7 +5,7 @@ use lsp_types::{
     WorkspaceEdit,
 };
 use ptx_edit::{Entity, NameRef, Names, RenameError, Renaming};
-use ptx_ir::facts::{ModuleFacts, RegLane};
+use ptx_ir::facts::{ModuleFacts, RegisterComponent};
 use ptx_ir::{FuncId, ItemId, Module, Span, Statement, StmtId};
 
 use crate::diagnostics::workspace_edit;
@@ -202,7 +202,7 @@ pub(crate) fn register_accesses(
     let (Some(facts), Some(body)) = (facts.function(function), module.body(function)) else {
         return Vec::new();
     };
-    let is_accessed = |lane: RegLane| {
+    let is_accessed = |lane: RegisterComponent| {
         let register = body.registers().get(lane.register);
         register.is_some_and(|r| r.decl == decl && member.is_none_or(|m| m == r.number))
     };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use ptx_analysis::reg_lanes::Variables;
-use ptx_ir::facts::{Facts, MemoryAccess, Mentions, RegLane, RegUse, Space};
+use ptx_ir::facts::{Facts, MemoryAccess, Mentions, RegUse, RegisterComponent, Space};
 use ptx_ir::{Body, EntityId as _, Module, NameId, Operand};
 use ptx_isa::{self, Modifier};
 use serde::Serialize;
@@ -101,12 +101,12 @@ impl<'a> FactNames<'a> {
     /// The name of a register; of a whole vector register, that of its first element.
     #[inline]
     #[must_use]
-    pub fn register(&self, place: RegLane) -> &str {
+    pub fn register(&self, place: RegisterComponent) -> &str {
         self.registers.get(self.variables.of(place).first())
     }
 
     /// The names of the registers of a place: several for a whole vector register.
-    pub fn names_of(&self, place: RegLane) -> impl Iterator<Item = &str> {
+    pub fn names_of(&self, place: RegisterComponent) -> impl Iterator<Item = &str> {
         self.variables.of(place).map(|v| self.registers.get(v))
     }
 

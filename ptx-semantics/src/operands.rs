@@ -2,7 +2,7 @@
 //! and of its results to the contents of registers.
 
 use ptx_ir::constant::ConstKind;
-use ptx_ir::facts::{Facts, RegAccess, RegLane};
+use ptx_ir::facts::{Facts, RegAccess, RegisterComponent};
 use ptx_ir::{Body, Operand};
 use ptx_isa::{RegisterClass, ScalarType, SpecialReg, TypeKind};
 
@@ -13,7 +13,7 @@ use crate::fold::{Folded, Video};
 #[non_exhaustive]
 pub enum Place {
     /// A register that is a scalar, or a component of a vector register.
-    Register(RegLane),
+    Register(RegisterComponent),
     /// A special register, or a component of one.
     Special(SpecialReg, Option<u8>),
     /// The carry flag.
@@ -23,10 +23,10 @@ pub enum Place {
 impl Place {
     /// The place that a register in an instruction denotes; `None` for a whole vector register, which has several places.
     #[must_use]
-    pub fn of_register(body: &Body, register: RegLane) -> Option<Self> {
+    pub fn of_register(body: &Body, register: RegisterComponent) -> Option<Self> {
         let declaration = body.registers().get(register.register)?.decl;
         let components = body.reg_decls().get(declaration)?.vector.max(1);
-        match register.lane {
+        match register.component {
             // A selector of a scalar register is an error. The register is the place.
             _ if components == 1 => Some(Self::Register(register.register.into())),
             Some(component) if component < components => Some(Self::Register(register)),
@@ -119,13 +119,16 @@ pub fn source(body: &Body, operand: Operand, types: &[ScalarType]) -> SourceOper
     let pool = body.pool();
     let has_float = types.iter().any(|ty| ty.is_float());
     let have_width = |bits: u16| types.iter().all(|ty| ty.bits() == bits);
-    let register = |register: RegLane| {
+    let register = |register: RegisterComponent| {
         Place::of_register(body, register).map_or(SourceOperand::Unknown, SourceOperand::Place)
     };
     match operand {
         Operand::Reg(id) => register(id.into()),
         Operand::Lane(selector, inner) => match (selector.element(), pool.get(inner)) {
-            (lane @ Some(_), Operand::Reg(id)) => register(RegLane { register: id, lane }),
+            (component @ Some(_), Operand::Reg(id)) => register(RegisterComponent {
+                register: id,
+                component,
+            }),
             (component @ Some(_), Operand::Special(special)) => {
                 SourceOperand::Place(Place::Special(special, component))
             }

@@ -8,7 +8,7 @@ use ptxkit::analysis::calls::CallGraph;
 use ptxkit::analysis::function_analysis::{FunctionAnalysis, SavedAnalysis};
 use ptxkit::analysis::reg_lanes::{VariableId, Variables};
 use ptxkit::analysis::uniformity::ModuleUniformity;
-use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegLane};
+use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegisterComponent};
 use ptxkit::ir::{
     Body, Diagnostic as IrDiagnostic, EntityId, FuncId, LineIndex, Severity, SigId, SourceText,
     Statement, StmtId,
@@ -104,7 +104,7 @@ impl Names {
     }
 
     /// The name of a register.
-    pub(crate) fn of(&self, place: RegLane) -> &str {
+    pub(crate) fn of(&self, place: RegisterComponent) -> &str {
         self.text.get(self.variables.of(place).first())
     }
 }

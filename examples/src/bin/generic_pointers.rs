@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ptxkit::analysis::dataflow::{Direction, InstAnalysis, MapLattice, solve_insts};
 use ptxkit::analysis::function_analysis::FunctionAnalysis;
-use ptxkit::ir::facts::{Facts, ModuleFacts, RegLane, Space};
+use ptxkit::ir::facts::{Facts, ModuleFacts, RegisterComponent, Space};
 use ptxkit::ir::{LineIndex, Operand, Statement, StmtId};
 use ptxkit::isa::{Modifier, Opcode, StateSpace};
 
@@ -20,7 +20,7 @@ enum SharedAddress {
 }
 
 /// The registers that contain an address of shared memory on every path.
-type State = MapLattice<RegLane, SharedAddress>;
+type State = MapLattice<RegisterComponent, SharedAddress>;
 
 /// Returns the kind of address that an operand is, if it is one of shared memory.
 fn shared_address(facts: Facts<'_>, operand: Operand, state: &State) -> Option<SharedAddress> {

@@ -1,6 +1,6 @@
 //! The address of an access.
 
-use ptx_ir::facts::{MemoryAccess, RegLane, Space};
+use ptx_ir::facts::{MemoryAccess, RegisterComponent, Space};
 use ptx_ir::{InstId, Operand, StmtId};
 
 use super::{Access, Context};
@@ -46,11 +46,11 @@ impl Context<'_> {
         let offset = Affine::number(access.offset?);
         let pool = &self.facts.body().pool();
         let place = match access.base? {
-            Operand::Reg(register) => Some(RegLane::from(register)),
+            Operand::Reg(register) => Some(RegisterComponent::from(register)),
             Operand::Lane(selector, at) => match pool.get(at) {
-                Operand::Reg(register) => Some(RegLane {
+                Operand::Reg(register) => Some(RegisterComponent {
                     register,
-                    lane: selector.element(),
+                    component: selector.element(),
                 }),
                 _ => None,
             },

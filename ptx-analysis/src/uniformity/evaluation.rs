@@ -15,7 +15,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, RegLane};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, RegisterComponent};
 use ptx_ir::{Binding, InstId, Operand, Statement, StmtId, VarId};
 use ptx_isa::Uniformity;
 
@@ -467,7 +467,12 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The uniformity of a register that a statement reads.
-    pub(super) fn register(&self, stmt: StmtId, register: RegLane, block: BlockId) -> Uniformity {
+    pub(super) fn register(
+        &self,
+        stmt: StmtId,
+        register: RegisterComponent,
+        block: BlockId,
+    ) -> Uniformity {
         let mut uniformity = Uniformity::Grid;
         for variable in self.variables.of(register) {
             uniformity = uniformity.join(match self.ssa.read(stmt, variable) {

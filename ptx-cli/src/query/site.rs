@@ -9,7 +9,7 @@ use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
-use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, ModuleFacts, RegLane, RegUse};
+use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, ModuleFacts, RegUse, RegisterComponent};
 use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, OpaqueId, Span, StmtId};
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::InstRequirements;
@@ -152,7 +152,7 @@ impl<'a> InFunction<'a> {
     }
 
     /// The name of a register as `ptxkit dump` writes it.
-    pub(crate) fn register(&self, place: RegLane) -> &str {
+    pub(crate) fn register(&self, place: RegisterComponent) -> &str {
         self.names()
             .get(self.analysis.variables().of(place).first())
     }

@@ -403,9 +403,9 @@ pub(super) fn base(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
     for access in site.accesses() {
         match access.base {
             Some(Operand::Reg(register)) => {
-                let place = ptx_ir::facts::RegLane {
+                let place = ptx_ir::facts::RegisterComponent {
                     register,
-                    lane: None,
+                    component: None,
                 };
                 visit(Value::Text(site.function.register(place)));
             }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegLane};
+use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegisterComponent};
 use ptx_ir::{InstId, Operand, StmtId};
 use ptx_isa::{Modifier, Opcode, ScalarType, SpecialReg};
 use ptx_semantics::fold::{Folded, Operation, Video, fold, fold_partial};
@@ -58,7 +58,7 @@ where
 {
     /// The constant that a statement reads from a register.
     #[must_use]
-    pub fn place(&self, stmt: StmtId, place: RegLane) -> Constant {
+    pub fn place(&self, stmt: StmtId, place: RegisterComponent) -> Constant {
         self.constant(self.register(stmt, place))
     }
 
@@ -80,7 +80,7 @@ where
     }
 
     /// The value that a statement reads from a register.
-    fn register(&self, stmt: StmtId, place: RegLane) -> Source {
+    fn register(&self, stmt: StmtId, place: RegisterComponent) -> Source {
         self.variables
             .of(place)
             .single()

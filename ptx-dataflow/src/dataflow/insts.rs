@@ -16,13 +16,13 @@ use crate::function_dataflow::FunctionDataflow;
 /// use ptx_dataflow::dataflow::{Direction, InstAnalysis, MapLattice, solve_insts};
 /// use ptx_dataflow::function_dataflow::FunctionDataflow;
 /// use ptx_ir::StmtId;
-/// use ptx_ir::facts::{Facts, ModuleFacts, RegLane};
+/// use ptx_ir::facts::{Facts, ModuleFacts, RegisterComponent};
 ///
 /// /// The last statement that wrote each register, if it is the same on all paths.
 /// struct LastWrites;
 ///
 /// impl InstAnalysis for LastWrites {
-///     type Domain = MapLattice<RegLane, StmtId>;
+///     type Domain = MapLattice<RegisterComponent, StmtId>;
 ///     const DIRECTION: Direction = Direction::Forward;
 ///
 ///     fn bottom(&self) -> Self::Domain { MapLattice::new() }

@@ -18,7 +18,7 @@ use ptx_dataflow::graph::{Digraph, Graph};
 use ptx_dataflow::liveness::LiveCursor;
 use ptx_dataflow::pressure::{CLASSES, LivePoint, Pressure};
 use ptx_dataflow::reg_lanes::VariableId;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegisterComponent};
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::RegisterClass;
 
@@ -133,9 +133,9 @@ fn instructions(
             returned: BTreeSet::new(),
         });
     }
-    let results = facts.results().map(|register| RegLane {
+    let results = facts.results().map(|register| RegisterComponent {
         register,
-        lane: None,
+        component: None,
     });
     let results: BTreeSet<VariableId> = results.flat_map(|p| analysis.variables().of(p)).collect();
     let returned = |block: BlockId| match cfg.block(block).is_some_and(|b| b.returns) {

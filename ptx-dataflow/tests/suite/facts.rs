@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use ptx_ir::facts::{Facts, Flow, ModuleFacts, RegLane, Space};
+use ptx_ir::facts::{Facts, Flow, ModuleFacts, RegisterComponent, Space};
 use ptx_ir::{Module, Statement};
 
 const HEADER: &str = ".version 8.8
@@ -25,22 +25,22 @@ const REGISTERS: &str = ".reg .pred %p<4>;
 .param .b32 p1;
 ";
 
-fn place(module: &Module, facts: &ptx_ir::Body, place: RegLane) -> String {
+fn place(module: &Module, facts: &ptx_ir::Body, place: RegisterComponent) -> String {
     let register = facts.registers().get(place.register).expect("a register");
     let decl = facts.reg_decls().get(register.decl).expect("a declaration");
     let mut text = module.name(decl.name).to_owned();
     if decl.count.is_some() {
         write!(text, "{}", register.number).expect("text");
     }
-    if let Some(lane) = place.lane {
-        write!(text, ".{lane}").expect("text");
+    if let Some(component) = place.component {
+        write!(text, ".{component}").expect("text");
     }
     text
 }
 
 /// `guard | reads -> writes ?maybe | memory | the rest`
 fn line(module: &Module, body: &ptx_ir::Body, facts: &Facts<'_>) -> String {
-    let list = |places: &mut dyn Iterator<Item = RegLane>| {
+    let list = |places: &mut dyn Iterator<Item = RegisterComponent>| {
         places
             .map(|p| place(module, body, p))
             .collect::<Vec<_>>()

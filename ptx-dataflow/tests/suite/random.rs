@@ -15,7 +15,7 @@ use ptx_dataflow::cfg::{BlockId, Cfg};
 use ptx_dataflow::function_dataflow::FunctionDataflow;
 use ptx_dataflow::graph::{Digraph, Dominators, Loops};
 use ptx_dataflow::reg_lanes::VariableId;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegisterComponent};
 use ptx_ir::{Module, Statement, StmtId};
 
 const SAMPLES: u64 = 3000;
@@ -37,7 +37,7 @@ fn each(size: usize, check: impl Fn(&Sample, FunctionFacts<'_>, &FunctionDataflo
     }
 }
 
-fn name(module: &Module, facts: FunctionFacts<'_>, place: RegLane) -> Vec<String> {
+fn name(module: &Module, facts: FunctionFacts<'_>, place: RegisterComponent) -> Vec<String> {
     let body = facts.body();
     let register = body.registers().get(place.register).expect("a register");
     let decl = body.reg_decls().get(register.decl).expect("a declaration");
@@ -49,7 +49,7 @@ fn name(module: &Module, facts: FunctionFacts<'_>, place: RegLane) -> Vec<String
             let lanes = ["x", "y", "z", "w"].into_iter().take(decl.vector.into());
             let meant = lanes
                 .enumerate()
-                .filter(|(n, _)| place.lane.is_none_or(|l| usize::from(l) == *n));
+                .filter(|(n, _)| place.component.is_none_or(|l| usize::from(l) == *n));
             meant.map(|(_, lane)| format!("{base}.{lane}")).collect()
         }
     }
@@ -66,7 +66,7 @@ fn facts_are_what_was_written() {
         for ((inst, _), known) in facts.body().insts().zip(&sample.insts) {
             let facts_of = facts.inst(inst);
             assert!(facts_of.is_known(), "line {}\n{}", known.line, sample.text);
-            let names = |places: &mut dyn Iterator<Item = RegLane>| -> BTreeSet<String> {
+            let names = |places: &mut dyn Iterator<Item = RegisterComponent>| -> BTreeSet<String> {
                 places.flat_map(|p| name(module, facts, p)).collect()
             };
             assert_eq!(

@@ -12,7 +12,7 @@ use ptx_dataflow::cfg::{BlockId, Cfg};
 use ptx_dataflow::function_dataflow::FunctionDataflow;
 use ptx_dataflow::reg_lanes::{VariableId, Variables};
 use ptx_dataflow::ssa::{Ssa, Value, ValueId};
-use ptx_ir::facts::{Flow, FunctionFacts, Mentions, ModuleFacts, RegLane};
+use ptx_ir::facts::{Flow, FunctionFacts, Mentions, ModuleFacts, RegisterComponent};
 use ptx_ir::{EntityId as _, Statement, StmtId};
 
 /// A statement: its block, what it reads, what it surely writes, what it may write.
@@ -198,9 +198,9 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
     let reached = brute::reach(&graph, 0, None);
     let dominance = brute::dominance(&graph);
     let count = variables.len() as u32 + 1;
-    let results = facts.results().map(|register| RegLane {
+    let results = facts.results().map(|register| RegisterComponent {
         register,
-        lane: None,
+        component: None,
     });
     let results: BTreeSet<VariableId> = results.flat_map(|p| variables.of(p)).collect();
     assert_eq!(ssa.carry().as_u32() + 1, count);

@@ -6,7 +6,7 @@ use ptx_isa::{
 };
 
 use super::inst_facts::{Flag, FormFacts, Part};
-use super::registers::{Leaves, Mentions, RegAccess, RegLane, operand_of, plain};
+use super::registers::{Leaves, Mentions, RegAccess, RegisterComponent, operand_of, plain};
 use crate::{Body, Guard, GuardSense, Inst, InstId, Module, Operand, Signature};
 
 /// The facts about one instruction. They are read from the table of facts and from the operands; nothing is allocated.
@@ -101,10 +101,16 @@ impl<'a> Facts<'a> {
 
     /// The register of the guard and its sense; `None` if there is no guard, or its predicate is not a register.
     #[must_use]
-    pub fn guard_register(&self) -> Option<(RegLane, GuardSense)> {
+    pub fn guard_register(&self) -> Option<(RegisterComponent, GuardSense)> {
         let guard = self.guard()?;
         match plain(self.body, self.body.pool.get(guard.predicate)) {
-            (Operand::Reg(register), lane) => Some((RegLane { register, lane }, guard.sense)),
+            (Operand::Reg(register), component) => Some((
+                RegisterComponent {
+                    register,
+                    component,
+                },
+                guard.sense,
+            )),
             _ => None,
         }
     }
@@ -352,15 +358,21 @@ impl<'a> Facts<'a> {
 
     /// The register of an operand without its sign; `None` for other operands.
     #[must_use]
-    pub fn place(&self, operand: Operand) -> Option<RegLane> {
+    pub fn place(&self, operand: Operand) -> Option<RegisterComponent> {
         match plain(self.body, operand) {
-            (Operand::Reg(register), lane) => Some(RegLane { register, lane }),
+            (Operand::Reg(register), component) => Some(RegisterComponent {
+                register,
+                component,
+            }),
             _ => None,
         }
     }
 
     /// The registers in an operand.
-    pub fn places(&self, operand: &'a Operand) -> impl Iterator<Item = RegLane> + use<'a> {
+    pub fn places(
+        &self,
+        operand: &'a Operand,
+    ) -> impl Iterator<Item = RegisterComponent> + use<'a> {
         Leaves::new(self.body, core::slice::from_ref(operand))
     }
 }

@@ -23,7 +23,7 @@ use inst_facts::FormFacts;
 pub use memory::{MemoryAccess, Space};
 pub use module::{FactTables, FunctionFacts, ModuleFacts};
 pub use operands::TypedOperand;
-pub use registers::{Mentions, RegAccess, RegLane, RegUse};
+pub use registers::{Mentions, RegAccess, RegUse, RegisterComponent};
 pub use stale::StaleFacts;
 #[doc(hidden)]
 pub use stale::Stamp;

@@ -50,21 +50,23 @@ impl RegAccess {
     }
 }
 
-/// A register, or one element of a vector register.
+/// A register, or one component of a vector register.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct RegLane {
+pub struct RegisterComponent {
     /// The register.
     pub register: RegId,
-    /// The element that is meant, 0 to 3; `None` for the whole register.
-    pub lane: Option<u8>,
+    /// The index of the component, 0 to 3; `None` for the whole register.
+    pub component: Option<u8>,
 }
 
 /// The whole register.
-impl From<RegId> for RegLane {
+impl From<RegId> for RegisterComponent {
     #[inline]
     fn from(register: RegId) -> Self {
-        let lane = None;
-        Self { register, lane }
+        Self {
+            register,
+            component: None,
+        }
     }
 }
 
@@ -73,7 +75,7 @@ impl From<RegId> for RegLane {
 #[non_exhaustive]
 pub struct RegUse {
     /// The register, and the component of it.
-    pub place: RegLane,
+    pub place: RegisterComponent,
     /// The access.
     pub usage: RegAccess,
 }
@@ -120,15 +122,20 @@ impl<'a> Leaves<'a> {
 }
 
 impl Iterator for Leaves<'_> {
-    type Item = RegLane;
+    type Item = RegisterComponent;
 
     #[inline]
-    fn next(&mut self) -> Option<RegLane> {
+    fn next(&mut self) -> Option<RegisterComponent> {
         let pool = &self.body.pool;
         loop {
-            let (operand, lane) = plain(self.body, self.next_operand()?);
+            let (operand, component) = plain(self.body, self.next_operand()?);
             match operand {
-                Operand::Reg(register) => return Some(RegLane { register, lane }),
+                Operand::Reg(register) => {
+                    return Some(RegisterComponent {
+                        register,
+                        component,
+                    });
+                }
                 Operand::Vector(id) | Operand::List(id) | Operand::Bracket(id) => {
                     self.enter(pool.list(id));
                 }
@@ -150,7 +157,7 @@ impl Iterator for Leaves<'_> {
 
 /// An operand without its signs, and the element of it that is selected.
 pub(super) fn plain(body: &Body, mut operand: Operand) -> (Operand, Option<u8>) {
-    let mut lane = None;
+    let mut component = None;
     for _ in 0..DEPTH {
         match operand {
             Operand::Not(part) | Operand::Neg(part) | Operand::Generic(part) => {
@@ -163,7 +170,7 @@ pub(super) fn plain(body: &Body, mut operand: Operand) -> (Operand, Option<u8>) 
             _ => break,
         }
     }
-    (operand, lane)
+    (operand, component)
 }
 
 /// The operands of the instruction that a part of the form denotes: one, or none if it is absent.
@@ -246,10 +253,13 @@ impl Iterator for Mentions<'_> {
     #[inline]
     fn next(&mut self) -> Option<RegUse> {
         if let Some(guard) = self.guard.take()
-            && let (Operand::Reg(register), lane) = plain(self.body, guard)
+            && let (Operand::Reg(register), component) = plain(self.body, guard)
         {
             return Some(RegUse {
-                place: RegLane { register, lane },
+                place: RegisterComponent {
+                    register,
+                    component,
+                },
                 usage: RegAccess::Read,
             });
         }

@@ -135,8 +135,8 @@ fn name(cx: &FunctionContext<'_>, ssa: &Ssa, variable: VariableId) -> String {
     let place = cx.analysis().variables().place(variable);
     let register = cx.body().register_name(cx.module(), place.register);
     let element = place
-        .lane
-        .and_then(|lane| ["x", "y", "z", "w"].get(usize::from(lane)));
+        .component
+        .and_then(|component| ["x", "y", "z", "w"].get(usize::from(component)));
     match element {
         Some(element) => format!("`{register}.{element}`"),
         None => format!("`{register}`"),

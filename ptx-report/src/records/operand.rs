@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ptx_ir::constant::{ConstKind, ConstValue};
-use ptx_ir::facts::RegLane;
+use ptx_ir::facts::RegisterComponent;
 use ptx_ir::{
     AddressForm, Body, EntityId as _, ImmId, Module, NameId, OperandParts, OperandPool, OperandRef,
     RegDecl, RegId, SymbolKind, TypeName,
@@ -359,7 +359,7 @@ fn register_operand<'a>(
     declaration: Option<&RegDecl>,
 ) -> Operand<'a> {
     let vector = declaration.map_or(1, |declaration| declaration.vector.max(1));
-    let name = names.register(RegLane::from(register));
+    let name = names.register(RegisterComponent::from(register));
     Operand::Register {
         name: if vector > 1 {
             name.trim_end_matches(".x")

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
-use ptx_ir::facts::{Facts, FunctionFacts, RegLane};
+use ptx_ir::facts::{Facts, FunctionFacts, RegisterComponent};
 use ptx_ir::{Body, InstId, Operand, Statement, StmtId};
 use ptx_isa::{Destination, Modifier, RegisterClass, ScalarType};
 
@@ -330,7 +330,7 @@ impl Formula {
 }
 
 /// The places of a register, or of the components of a vector register.
-fn places(body: &Body, register: RegLane) -> impl Iterator<Item = Place> {
+fn places(body: &Body, register: RegisterComponent) -> impl Iterator<Item = Place> {
     let component_count = body
         .registers()
         .get(register.register)
@@ -341,8 +341,8 @@ fn places(body: &Body, register: RegLane) -> impl Iterator<Item = Place> {
     scalar
         .into_iter()
         .chain((0..components).map(move |component| {
-            Place::Register(RegLane {
-                lane: Some(component),
+            Place::Register(RegisterComponent {
+                component: Some(component),
                 ..register
             })
         }))

@@ -42,7 +42,7 @@ fn name(module: &Module, body: &Body, place: Place) -> String {
     match place {
         Place::Register(register) => {
             let name = body.register_name(module, register.register);
-            match register.lane {
+            match register.component {
                 Some(component) => {
                     format!("{name}.{}", ["x", "y", "z", "w"][usize::from(component)])
                 }

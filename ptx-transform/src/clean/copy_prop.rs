@@ -148,7 +148,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         }
         let mut seen: Vec<RegId> = Vec::new();
         for place in f.reads() {
-            if place.lane.is_some() || seen.contains(&place.register) {
+            if place.component.is_some() || seen.contains(&place.register) {
                 continue;
             }
             seen.push(place.register);

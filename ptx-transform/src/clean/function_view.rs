@@ -11,7 +11,7 @@ use ptx_analysis::graph::Dominators;
 use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
 use ptx_analysis::reg_lanes::{VariableId, Variables};
 use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegLane};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegisterComponent};
 use ptx_ir::{Body, EntityId, FunctionKind, InstId, Module, RegId, Statement, StmtId};
 
 /// A function with its control-flow graph and its values.
@@ -106,14 +106,13 @@ impl<'a> View<'a> {
     }
 
     /// The variable of a register that is one variable.
-    pub(super) fn variable(&self, place: RegLane) -> Option<VariableId> {
+    pub(super) fn variable(&self, place: RegisterComponent) -> Option<VariableId> {
         self.variables.of(place).single()
     }
 
     /// The variable of a register that is not a vector.
     pub(super) fn scalar(&self, register: RegId) -> Option<VariableId> {
-        let lane = None;
-        self.variable(RegLane { register, lane })
+        self.variable(RegisterComponent::from(register))
     }
 
     /// The value that a statement reads in a register that is not a vector.

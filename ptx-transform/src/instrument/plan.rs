@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, RegAccess, RegLane};
+use ptx_ir::facts::{
+    Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, RegAccess, RegisterComponent,
+};
 use ptx_ir::{EntityId, FuncId, GuardSense, Module, Operand, RegId, Span, Statement, StmtId};
 
 use super::carry_flag::{self, Family};
@@ -49,7 +51,7 @@ pub struct Site {
     /// Its first result, such as the old value of an atomic operation.
     pub(super) result: Option<Operand>,
     /// The registers that it may overwrite, for a probe after it.
-    pub(super) overwritten: Vec<RegLane>,
+    pub(super) overwritten: Vec<RegisterComponent>,
     /// Whether the carry flag is read later, and by which kind of instruction.
     pub(super) carry: Option<Family>,
 }

@@ -60,7 +60,7 @@ pub(super) fn decode<'a>(
 ) -> (Option<(u32, bool)>, Step) {
     let facts = context.facts.inst(inst);
     let guard = facts.guard_register().and_then(|(place, sense)| {
-        let place = context.register(place.register, place.lane);
+        let place = context.register(place.register, place.component);
         match place[..] {
             [Place::Predicate(index)] => Some((index, sense.is_negated())),
             _ => None,

@@ -32,8 +32,11 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     /// The places of a register: one, or of a vector register one per element.
-    pub(super) fn register(&self, register: RegId, lane: Option<u8>) -> Vec<Place> {
-        let place = ptx_ir::facts::RegLane { register, lane };
+    pub(super) fn register(&self, register: RegId, component: Option<u8>) -> Vec<Place> {
+        let place = ptx_ir::facts::RegisterComponent {
+            register,
+            component,
+        };
         self.numbers
             .of(place)
             .filter_map(|variable| self.registers.get(variable.index()).copied())
@@ -58,9 +61,9 @@ impl Context<'_> {
                 _ => return None,
             },
             Operand::Special(register) => {
-                let lanes = if register.is_vector() { 4 } else { 1 };
-                (0..lanes)
-                    .map(|lane| self.special(register, lane))
+                let components = if register.is_vector() { 4 } else { 1 };
+                (0..components)
+                    .map(|component| self.special(register, component))
                     .collect()
             }
             Operand::Small(value) => vec![self.integer(i128::from(value) as u128, ty)],
@@ -152,7 +155,7 @@ impl Context<'_> {
             return place;
         }
         let place = self.code.new_register(register.scalar_type().bits());
-        self.special.push((register, lane, place));
+        self.special.push((register, component, place));
         place
     }
 

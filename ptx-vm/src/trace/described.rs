@@ -4,7 +4,7 @@ use core::fmt;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptx_ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegLane};
+use ptx_ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegisterComponent};
 use ptx_ir::query::Queries;
 use ptx_ir::{EntityId as _, FuncId, InstId, Module, Operand};
 use ptx_isa::{Role, ScalarType, TypeKind};

@@ -5,7 +5,7 @@ mod tracer;
 
 use core::fmt::Debug;
 
-use ptx_ir::facts::RegLane;
+use ptx_ir::facts::RegisterComponent;
 use ptx_ir::{FuncId, InstId};
 use ptx_isa::{ScalarType, SpecialReg, StateSpace};
 
@@ -120,7 +120,7 @@ pub struct ExecutedStep<'a> {
 #[non_exhaustive]
 pub enum StepRegister {
     /// A register, or an element of a vector register.
-    Register(RegLane),
+    Register(RegisterComponent),
     /// A special register, and the index of its element, such as 1 for `%tid.y`.
     Special(SpecialReg, u8),
 }

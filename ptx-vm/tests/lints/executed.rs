@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 use ptx_analysis::reg_lanes::{VariableId, Variables};
-use ptx_ir::facts::{ModuleFacts, RegLane};
+use ptx_ir::facts::{ModuleFacts, RegisterComponent};
 use ptx_ir::{Binding, EntityId as _, FuncId, InstId};
 use ptx_vm::{ExecutedStep, StepObserver, StepPlace, StepRegister, StepState};
 
@@ -52,7 +52,7 @@ struct Registers {
     /// What the caller writes.
     parameters: Vec<VariableId>,
     /// The guards of instructions.
-    guards: HashMap<InstId, RegLane>,
+    guards: HashMap<InstId, RegisterComponent>,
     /// Those that read and those that write the carry flag, which has the number after that of the last variable.
     reads_carry: HashSet<InstId>,
     writes_carry: HashSet<InstId>,

@@ -25,7 +25,9 @@ impl Lines<'_> {
                 let body = self.module.body(place.function).unwrap();
                 let register = body.registers().get(of.register).unwrap();
                 let name = body.reg_decl_of(of.register).unwrap().name;
-                let element = of.lane.map_or(String::new(), |lane| format!(".{lane}"));
+                let element = of
+                    .component
+                    .map_or(String::new(), |lane| format!(".{lane}"));
                 format!("{}{}{element}", self.module.name(name), register.number)
             }
             StepRegister::Special(register, element) => format!("{register}.{element}"),

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::Use;
-use ptx_ir::facts::{MemoryAccess, RegAccess, RegLane, Space};
+use ptx_ir::facts::{MemoryAccess, RegAccess, RegisterComponent, Space};
 use ptx_ir::{Binding, InstId, Operand, Statement};
 use ptx_isa::{StateSpace, TypeKind};
 
@@ -68,7 +68,7 @@ impl<'a> Harmless<'a> {
         let Some(block) = block.filter(|_| is_move && inst.facts.parts().any(takes_apart)) else {
             return false;
         };
-        let mut parts: Vec<RegLane> = facts(inst.inst)
+        let mut parts: Vec<RegisterComponent> = facts(inst.inst)
             .registers()
             .filter(|m| m.usage.writes())
             .map(|m| m.place)
@@ -97,7 +97,7 @@ impl<'a> Harmless<'a> {
                 return false;
             }
             is_used |= reads;
-            let written: Vec<RegLane> = other
+            let written: Vec<RegisterComponent> = other
                 .facts
                 .registers()
                 .filter(|m| m.usage.writes())
