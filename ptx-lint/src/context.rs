@@ -422,7 +422,7 @@ impl<'a> FunctionContext<'a> {
     }
 
     /// The SSA value that a statement reads from a register.
-    pub(crate) fn read_place(&self, stmt: StmtId, place: RegLane) -> Option<ValueId> {
+    pub(crate) fn read_place(&self, stmt: StmtId, place: RegisterComponent) -> Option<ValueId> {
         let variable = self.analysis.variables().of(place).single()?;
         self.ssa()?.read(stmt, variable)
     }

@@ -75,7 +75,7 @@ impl Context<'_> {
         let variable = self
             .analysis
             .variables()
-            .of(RegLane::from(register))
+            .of(RegisterComponent::from(register))
             .single()?;
         let value = self.ssa.read(stmt, variable)?;
         u64::try_from(self.values.interval(value).single()?).ok()

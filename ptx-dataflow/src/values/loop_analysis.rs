@@ -107,11 +107,7 @@ impl Pass<'_> {
     }
 
     /// The trip count of a loop with these exits.
-    fn trip_count(
-        &self,
-        id: LoopId,
-        exits: &LoopExits<'_>,
-    ) -> Option<TripCount> {
+    fn trip_count(&self, id: LoopId, exits: &LoopExits<'_>) -> Option<TripCount> {
         let mut has_other_exits = exits.has_others;
         let mut least: Option<TripCount> = None;
         for edge in &exits.edges {

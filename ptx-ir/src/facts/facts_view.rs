@@ -123,21 +123,21 @@ impl<'a> Facts<'a> {
     }
 
     /// The registers that the instruction reads, including that of its guard.
-    pub fn reads(&self) -> impl Iterator<Item = RegLane> + use<'a> {
+    pub fn reads(&self) -> impl Iterator<Item = RegisterComponent> + use<'a> {
         self.registers()
             .filter(|m| m.usage.reads())
             .map(|m| m.place)
     }
 
     /// The registers that the instruction certainly writes.
-    pub fn writes(&self) -> impl Iterator<Item = RegLane> + use<'a> {
+    pub fn writes(&self) -> impl Iterator<Item = RegisterComponent> + use<'a> {
         self.registers()
             .filter(|m| m.usage.writes())
             .map(|m| m.place)
     }
 
     /// The registers that the instruction may write, but need not: under a guard, or because it is unknown.
-    pub fn conditional_writes(&self) -> impl Iterator<Item = RegLane> + use<'a> {
+    pub fn conditional_writes(&self) -> impl Iterator<Item = RegisterComponent> + use<'a> {
         self.registers()
             .filter(|m| m.usage.may_write())
             .map(|m| m.place)

@@ -164,7 +164,7 @@ pub(super) fn plain(body: &Body, mut operand: Operand) -> (Operand, Option<u8>) 
                 operand = body.pool.get(part);
             }
             Operand::Lane(selector, part) => {
-                lane = selector.element();
+                component = selector.element();
                 operand = body.pool.get(part);
             }
             _ => break,

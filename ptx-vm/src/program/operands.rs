@@ -144,9 +144,9 @@ impl Context<'_> {
     }
 
     /// The place of a special register.
-    fn special(&mut self, register: SpecialReg, lane: u8) -> Place {
+    fn special(&mut self, register: SpecialReg, component: u8) -> Place {
         let mut registers = self.special.iter();
-        if let Some((.., place)) = registers.find(|r| (r.0, r.1) == (register, lane)) {
+        if let Some((.., place)) = registers.find(|r| (r.0, r.1) == (register, component)) {
             return *place;
         }
         if register.is_volatile() {

@@ -139,7 +139,7 @@ enum Usage {
 /// The types that an instruction gives the values of its registers.
 struct Types<'a> {
     facts: FunctionFacts<'a>,
-    operand_types: Vec<(RegLane, Usage, ScalarType)>,
+    operand_types: Vec<(RegisterComponent, Usage, ScalarType)>,
 }
 
 impl<'a> Types<'a> {
@@ -168,14 +168,20 @@ impl<'a> Types<'a> {
         }
     }
 
-    fn of_operand(&self, place: RegLane, usage: Usage) -> Option<ScalarType> {
+    fn of_operand(&self, place: RegisterComponent, usage: Usage) -> Option<ScalarType> {
         let mut types = self.operand_types.iter();
         let entry = types.find(|(register, used, _)| (*register, *used) == (place, usage));
         entry.map(|(.., ty)| *ty)
     }
 
     /// Adds a register, or the elements of a vector register, unless it is there.
-    fn add(&self, function: &Function, place: RegLane, usage: Usage, to: &mut Vec<Mentioned>) {
+    fn add(
+        &self,
+        function: &Function,
+        place: RegisterComponent,
+        usage: Usage,
+        to: &mut Vec<Mentioned>,
+    ) {
         let declaration = self.facts.body().reg_decl_of(place.register);
         let declared = declaration.and_then(|declaration| declaration.ty.known());
         let ty = match (declared, self.of_operand(place, usage)) {

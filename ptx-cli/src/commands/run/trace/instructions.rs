@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::source_lines::SourceLines;
-use ptx_ir::facts::RegLane;
+use ptx_ir::facts::RegisterComponent;
 use ptx_ir::{FuncId, InstId, Span, Statement};
 use ptx_report::register_names::RegisterNames;
 use ptx_report::source_frames::{Finder, JsonFrame};
@@ -117,7 +117,7 @@ impl<'m> Instructions<'m> {
         }
     }
 
-    fn register_name(&mut self, function: FuncId, lane: RegLane) -> Option<String> {
+    fn register_name(&mut self, function: FuncId, lane: RegisterComponent) -> Option<String> {
         let function = self.function(function)?;
         let variable = function.variables.of(lane).next()?;
         Some(function.names.get(variable).to_owned())
