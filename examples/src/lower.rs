@@ -199,7 +199,7 @@ impl<'a> Lowering<'a> {
                 let value = self.emit(format_args!("call @sreg{}()", special.text()));
                 self.convert(value, special.scalar_type(), ty)
             }
-            Operand::Lane(selector, vector) => {
+            Operand::Component(selector, vector) => {
                 let vector = self.read(pool.get(vector), ty)?;
                 self.emit(format_args!("extractelement {vector}, {selector}"))
             }

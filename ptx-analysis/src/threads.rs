@@ -59,7 +59,7 @@ impl CtaShape {
         let mut dimensions = 1;
         for (id, _) in body.insts() {
             for operand in body.operands(id) {
-                if let Operand::Lane(selector, register) = operand
+                if let Operand::Component(selector, register) = operand
                     && matches!(
                         body.pool().get(*register),
                         Operand::Special(SpecialReg::Tid)

@@ -177,7 +177,7 @@ pub enum OperandExpr {
     /// `-a`
     Neg(Box<OperandExpr>),
     /// `v.x`, `%tid.x`, `a.b0`
-    Lane(Box<OperandExpr>, Selector),
+    Component(Box<OperandExpr>, Selector),
     /// `_`
     Sink,
 }
@@ -231,7 +231,7 @@ pub fn pair(p: impl Into<OperandExpr>, q: impl Into<OperandExpr>) -> OperandExpr
 
 /// `%tid.x`, `v.y`, `a.h10`: a [`Component`](ptx_isa::Component) of a vector, or a parsed [`Selector`].
 pub fn select(base: impl Into<OperandExpr>, selector: impl Into<Selector>) -> OperandExpr {
-    OperandExpr::Lane(Box::new(base.into()), selector.into())
+    OperandExpr::Component(Box::new(base.into()), selector.into())
 }
 
 /// `[a, b, …]`: several parts in one bracket.
@@ -272,9 +272,9 @@ impl OperandExpr {
             Self::Pair(p, q) => put_group(w, [&**p, &**q], Group::Pair, depth),
             Self::Not(o) => put_group(w, [&**o], Group::Not, depth),
             Self::Neg(o) => put_group(w, [&**o], Group::Neg, depth),
-            Self::Lane(o, selector) => {
+            Self::Component(o, selector) => {
                 o.put(w, depth + 1);
-                w.lane(*selector);
+                w.component(*selector);
             }
             Self::Sink => w.sink(),
         }

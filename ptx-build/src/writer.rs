@@ -229,11 +229,11 @@ impl Writer<'_> {
         self.body.pending.is_irregular |= !(fits && is_placed);
     }
 
-    pub(crate) fn lane(&mut self, selector: Selector) {
+    pub(crate) fn component(&mut self, selector: Selector) {
         let base = self.take();
         self.body.pending.is_irregular |= !is_name(base);
         let base = self.pool().extend(&[base]).at(0);
-        self.operand(Operand::Lane(selector, base));
+        self.operand(Operand::Component(selector, base));
     }
 
     // --- addresses ---

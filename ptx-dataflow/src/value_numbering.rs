@@ -280,7 +280,7 @@ impl Pass<'_> {
                 let place = facts.place(operand)?;
                 Atom::Number(self.register(stmt, place)?)
             }
-            Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
+            Operand::Component(selector, at) => match (selector.element(), pool.get(at)) {
                 (Some(_), Operand::Reg(_)) => {
                     let place = facts.place(operand)?;
                     Atom::Number(self.register(stmt, place)?)

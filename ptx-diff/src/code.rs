@@ -431,7 +431,9 @@ impl<'a> Writer<'a> {
             _ => 11,
         };
         match (operand, operand.parts()) {
-            (Operand::Lane(selector, _), _) => self.push(Kind::Selector, 0, selector.bits().into()),
+            (Operand::Component(selector, _), _) => {
+                self.push(Kind::Selector, 0, selector.bits().into())
+            }
             (_, OperandParts::Address(id)) => {
                 let form = self.pool.address(id).map(|a| a.form);
                 let form = match form {

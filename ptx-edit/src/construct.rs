@@ -164,9 +164,12 @@ impl Editor<'_> {
     /// # Errors
     ///
     /// [`EditError::Kind`] if `a` is not a name.
-    pub fn lane(&mut self, a: Operand, selector: Selector) -> Result<Operand, EditError> {
+    pub fn component(&mut self, a: Operand, selector: Selector) -> Result<Operand, EditError> {
         part(operand_grammar::is_name(a), "name with components")?;
-        Ok(Operand::Lane(selector, self.pool_mut().extend(&[a]).at(0)))
+        Ok(Operand::Component(
+            selector,
+            self.pool_mut().extend(&[a]).at(0),
+        ))
     }
 
     /// An operand with one register replaced by another, also in its parts.

@@ -34,7 +34,7 @@ pub(crate) fn is_number(operand: Operand) -> bool {
 /// A name or a component of one.
 pub(crate) fn is_named(pool: &OperandPool, operand: Operand) -> bool {
     match operand {
-        Operand::Lane(_, at) => is_name(pool.get(at)),
+        Operand::Component(_, at) => is_name(pool.get(at)),
         other => is_name(other),
     }
 }

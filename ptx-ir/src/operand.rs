@@ -16,7 +16,7 @@ use crate::{AddrId, EntityId, ImmId, LabelId, ListId, NameId, OperandRef, RegId,
 pub enum Operand {
     /// A register of the body.
     Reg(RegId),
-    /// A special register such as `%tid`; a component (`%tid.x`) is a [`Operand::Lane`] of it.
+    /// A special register such as `%tid`; a component (`%tid.x`) is a [`Operand::Component`] of it.
     Special(SpecialReg),
     /// An integer in plain decimal spelling that fits 32 bits.
     Small(i32),
@@ -44,8 +44,8 @@ pub enum Operand {
     Not(OperandRef),
     /// `-a` of something that is not a number.
     Neg(OperandRef),
-    /// `V.x`, `%tid.x`, `a.b0`: a part of the operand at this place of the pool.
-    Lane(Selector, OperandRef),
+    /// `V.x`, `%tid.x`, `a.b0`: a component of the operand at this place of the pool.
+    Component(Selector, OperandRef),
     /// `_`: the result is dropped.
     Sink,
     /// `generic(x)` in an initialiser.

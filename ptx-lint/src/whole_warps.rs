@@ -207,7 +207,7 @@ impl Condition<'_, '_, '_> {
         let operands = self.cx.body().operands(inst);
         operands
             .iter()
-            .any(|operand| matches!(operand, Operand::Special(_) | Operand::Lane(..)))
+            .any(|operand| matches!(operand, Operand::Special(_) | Operand::Component(..)))
     }
 
     /// Adds a phi of a loop header. Returns `None` if it has several values before the loop or after an iteration.

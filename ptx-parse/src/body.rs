@@ -269,7 +269,7 @@ impl Parser<'_> {
                 && let Some(selector) = Selector::from_text(&word[1..])
             {
                 self.cursor.advance(word.len());
-                predicate = self.lane(selector, predicate);
+                predicate = self.select_component(selector, predicate);
             }
         }
         self.out.scratch.push(predicate);

@@ -342,9 +342,9 @@ impl Parser<'_> {
     }
 
     /// A selector or component operand of `base`.
-    pub(crate) fn lane(&mut self, selector: Selector, base: Operand) -> Operand {
+    pub(crate) fn select_component(&mut self, selector: Selector, base: Operand) -> Operand {
         let base_ref: OperandRef = self.out.pool().extend(&[base]).at(0);
-        Operand::Lane(selector, base_ref)
+        Operand::Component(selector, base_ref)
     }
 }
 

@@ -124,7 +124,7 @@ impl Parser<'_> {
         let name = self.component(name)?;
         self.cursor.skip_trivia();
         match self.cursor.peek() {
-            b'+' if matches!(name, Operand::Lane(..)) => {
+            b'+' if matches!(name, Operand::Component(..)) => {
                 Err(self.cursor.unexpected("`,` or `;` after a component"))
             }
             b'+' => self.offset(name, AddressForm::Bare),
@@ -166,7 +166,7 @@ impl Parser<'_> {
             }
             Some(selector) => {
                 self.cursor.advance(word.len());
-                Ok(self.lane(selector, operand))
+                Ok(self.select_component(selector, operand))
             }
             // The `;` before a directive is missing.
             None if self.cursor.pos > self.cursor.last && Directive::from_text(word).is_some() => {

@@ -258,7 +258,7 @@ impl<S: Sink> Printer<'_, '_, S> {
                 });
                 self.worklist.push(Todo::Operand(pool.get(at)));
             }
-            Operand::Lane(selector, at) => {
+            Operand::Component(selector, at) => {
                 // Only names have components, so this ends.
                 self.one(pool, body, pool.get(at));
                 self.out.byte(b'.');

@@ -73,7 +73,7 @@ pub fn visit_sources(
     let mut count = 0;
     for (operand, access) in facts.parts() {
         match (access, operand) {
-            (RegAccess::Write, Operand::Lane(selector, _)) if selector.element().is_none() => {
+            (RegAccess::Write, Operand::Component(selector, _)) if selector.element().is_none() => {
                 video.into = Some(selector);
             }
             (RegAccess::Write, _) => {}
@@ -105,7 +105,7 @@ fn without_marks(body: &Body, operand: Operand, number: usize, video: &mut Video
         _ => operand,
     };
     match (unsigned, video.parts.get_mut(number)) {
-        (Operand::Lane(selector, inner), Some(part)) if selector.element().is_none() => {
+        (Operand::Component(selector, inner), Some(part)) if selector.element().is_none() => {
             *part = Some(selector);
             pool.get(inner)
         }
@@ -124,7 +124,7 @@ pub fn source(body: &Body, operand: Operand, types: &[ScalarType]) -> SourceOper
     };
     match operand {
         Operand::Reg(id) => register(id.into()),
-        Operand::Lane(selector, inner) => match (selector.element(), pool.get(inner)) {
+        Operand::Component(selector, inner) => match (selector.element(), pool.get(inner)) {
             (component @ Some(_), Operand::Reg(id)) => register(RegisterComponent {
                 register: id,
                 component,

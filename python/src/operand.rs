@@ -95,7 +95,7 @@ impl Operand {
             IrOperand::Pair(_) => "pair",
             IrOperand::Not(_) => "not",
             IrOperand::Neg(_) => "negative",
-            IrOperand::Lane(..) => "component",
+            IrOperand::Component(..) => "component",
             IrOperand::Generic(_) => "generic",
             IrOperand::Masked(_) => "masked",
             IrOperand::Difference(_) => "difference",
@@ -172,7 +172,7 @@ impl Operand {
     /// The part of a register that is meant, such as `"x"` or `"b0"`.
     #[getter]
     fn component(&self) -> Option<String> {
-        let IrOperand::Lane(selector, _) = self.operand else {
+        let IrOperand::Component(selector, _) = self.operand else {
             return None;
         };
         let mut text = String::new();

@@ -60,7 +60,7 @@ fn operand_stride(
         Operand::Special(register) if register.is_volatile() => Unknown,
         Operand::Special(register) if register.text().contains("lanemask") => Unknown,
         Operand::Special(_) => Constant(0),
-        Operand::Lane(selector, vector) => match function.body().pool().get(vector) {
+        Operand::Component(selector, vector) => match function.body().pool().get(vector) {
             Operand::Special(SpecialReg::Tid) => Constant(i64::from(selector == x)),
             Operand::Special(_) => Constant(0),
             _ => Unknown,

@@ -55,7 +55,7 @@ pub(crate) fn operand_expr(
         }
         Ir::Not(id) => OperandExpr::Not(boxed(pool.get(id))?),
         Ir::Neg(id) => OperandExpr::Neg(boxed(pool.get(id))?),
-        Ir::Lane(selector, id) => OperandExpr::Lane(boxed(pool.get(id))?, selector),
+        Ir::Component(selector, id) => OperandExpr::Component(boxed(pool.get(id))?, selector),
         Ir::Sink => OperandExpr::Sink,
         _ => return Err(unknown("an operand")),
     })

@@ -47,7 +47,7 @@ impl Context<'_> {
         let pool = &self.facts.body().pool();
         let place = match access.base? {
             Operand::Reg(register) => Some(RegisterComponent::from(register)),
-            Operand::Lane(selector, at) => match pool.get(at) {
+            Operand::Component(selector, at) => match pool.get(at) {
                 Operand::Reg(register) => Some(RegisterComponent {
                     register,
                     component: selector.element(),

@@ -457,7 +457,7 @@ impl<'a> Evaluation<'a> {
     pub(super) fn argument(&self, site: &Site<'_>, operand: Operand) -> Uniformity {
         match operand {
             Operand::Var(variable) => self.variable(variable, site.block),
-            Operand::Reg(_) | Operand::Lane(..) => match site.facts.place(operand) {
+            Operand::Reg(_) | Operand::Component(..) => match site.facts.place(operand) {
                 Some(register) => self.register(site.stmt, register, site.block),
                 None => self.specials(site.inst, site.block),
             },

@@ -105,12 +105,14 @@ impl<'e, 'a> Terms<'e, 'a> {
                 LaneBits::uniform(Uniformity::Grid)
             }
             Operand::Special(register) => evaluation.special_lanes(register, None, block),
-            Operand::Lane(selector, inner) => match evaluation.facts.body().pool().get(inner) {
-                Operand::Special(register) => {
-                    evaluation.special_lanes(register, selector.element(), block)
+            Operand::Component(selector, inner) => {
+                match evaluation.facts.body().pool().get(inner) {
+                    Operand::Special(register) => {
+                        evaluation.special_lanes(register, selector.element(), block)
+                    }
+                    _ => return None,
                 }
-                _ => return None,
-            },
+            }
             Operand::Reg(_) => {
                 let variable = self.variable(index)?;
                 let value = evaluation.ssa.read(self.site.stmt, variable)?;

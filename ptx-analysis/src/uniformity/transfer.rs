@@ -260,7 +260,7 @@ impl<'a> Evaluation<'a> {
         each_operand(self.facts, operands, &mut |operand| {
             joined = joined.join(match operand {
                 Operand::Special(register) => self.special(register, None, block),
-                Operand::Lane(selector, inner) => match body.pool().get(inner) {
+                Operand::Component(selector, inner) => match body.pool().get(inner) {
                     Operand::Special(register) => self.special(register, selector.element(), block),
                     _ => Uniformity::Grid,
                 },

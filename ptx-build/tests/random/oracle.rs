@@ -125,7 +125,7 @@ fn same(told: &Told, found: Operand, module: &Module, body: &Body, pairs: &mut P
         (Told::Not(told), Operand::Not(at)) | (Told::Neg(told), Operand::Neg(at)) => {
             same(told, pool.get(at), module, body, pairs)
         }
-        (Told::Lane(told, a), Operand::Lane(b, at)) => {
+        (Told::Component(told, a), Operand::Component(b, at)) => {
             assert_eq!(*a, b);
             same(told, pool.get(at), module, body, pairs);
         }

@@ -133,7 +133,7 @@ impl World {
             18 => O::Neg(Box::new(self.operand(d, depth + 1))),
             _ => {
                 let selector = d.of(&["x", "y", "w", "b0", "h1", "b3210"]).parse();
-                O::Lane(
+                O::Component(
                     Box::new(self.operand(d, depth + 1)),
                     selector.expect("a selector"),
                 )
@@ -179,7 +179,7 @@ impl World {
                 'T' => d.maybe(&self.tables).map_or(O::Sink, |t| O::Label(*t)),
                 'F' => d.maybe(&self.funcs).map_or(O::Sink, |f| O::Func(*f)),
                 'v' => O::Vector(vec![reg(d, T::B32), reg(d, T::B32)]),
-                's' => O::Lane(Box::new(O::Special(SpecialReg::Tid)), Component::X.into()),
+                's' => O::Component(Box::new(O::Special(SpecialReg::Tid)), Component::X.into()),
                 'P' => O::Pair(Box::new(reg(d, T::Pred)), Box::new(reg(d, T::Pred))),
                 _ => O::Sink,
             };

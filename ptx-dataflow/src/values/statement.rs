@@ -227,7 +227,7 @@ impl<'a> Pass<'a> {
                 inner @ Operand::Reg(_) => register(inner, true),
                 _ => None,
             },
-            Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
+            Operand::Component(selector, at) => match (selector.element(), pool.get(at)) {
                 (Some(_), Operand::Reg(_)) => register(operand, false),
                 (Some(component), Operand::Special(register)) => {
                     Some(Source::Special(register, component))

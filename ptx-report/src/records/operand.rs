@@ -437,7 +437,7 @@ impl<'a> View<'a> {
             Ir::Pair(_) => Operand::Pair { parts },
             Ir::Not(_) => Operand::Not { parts },
             Ir::Neg(_) => Operand::Negative { parts },
-            Ir::Lane(selector, _) => Operand::Component { selector, parts },
+            Ir::Component(selector, _) => Operand::Component { selector, parts },
             Ir::Generic(_) => Operand::Generic { parts },
             Ir::Masked(_) => Operand::Masked { parts },
             Ir::Difference(_) => Operand::Difference { parts },

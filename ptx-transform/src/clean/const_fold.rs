@@ -125,7 +125,7 @@ impl<'a> Plan<'a, '_> {
             .facts
             .parts()
             .filter(|(_, usage)| usage.may_write() || usage.writes());
-        let (Some((target @ (Operand::Reg(_) | Operand::Lane(..)), RegAccess::Write)), None) =
+        let (Some((target @ (Operand::Reg(_) | Operand::Component(..)), RegAccess::Write)), None) =
             (written.next(), written.next())
         else {
             return None;

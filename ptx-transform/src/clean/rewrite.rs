@@ -220,7 +220,7 @@ impl Rewriter<'_, '_> {
 
     fn constant(&mut self, stmt: StmtId, target: Operand, bits: u128) -> Result<bool, EditError> {
         let register = match target {
-            Operand::Lane(_, vector) => self.editor.body().pool().get(vector),
+            Operand::Component(_, vector) => self.editor.body().pool().get(vector),
             register => register,
         };
         let Operand::Reg(register) = register else {

@@ -333,7 +333,7 @@ impl Probe<'_, '_> {
             }
             Some(
                 Operand::Reg(_)
-                | Operand::Lane(..)
+                | Operand::Component(..)
                 | Operand::Symbol(_)
                 | Operand::Small(_)
                 | Operand::Imm(_),
@@ -364,7 +364,7 @@ impl Probe<'_, '_> {
     pub(super) fn mentions_overwritten(&self, operand: Operand) -> bool {
         match operand {
             Operand::Reg(id) => self.is_overwritten(id),
-            Operand::Lane(_, at) => {
+            Operand::Component(_, at) => {
                 matches!(self.body().pool().get(at), Operand::Reg(id) if self.is_overwritten(id))
             }
             _ => false,
@@ -376,7 +376,7 @@ impl Probe<'_, '_> {
         let body = self.body();
         let register = match operand {
             Operand::Reg(id) => id,
-            Operand::Lane(_, at) => match body.pool().get(at) {
+            Operand::Component(_, at) => match body.pool().get(at) {
                 Operand::Reg(id) => id,
                 _ => return None,
             },

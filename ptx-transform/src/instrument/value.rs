@@ -76,7 +76,7 @@ impl Probe<'_, '_> {
             return Ok(vec![data]);
         }
         Component::of_vector(length)
-            .map(|component| Ok(self.editor().lane(data, component.into())?))
+            .map(|component| Ok(self.editor().component(data, component.into())?))
             .collect()
     }
 
@@ -164,7 +164,9 @@ impl Probe<'_, '_> {
             Operand::Symbol(_) | Operand::Var(_) | Operand::Address(_) | Operand::Special(_) => {
                 return self.moved(operand, bytes);
             }
-            Operand::Lane(_, at) if matches!(self.body().pool().get(at), Operand::Special(_)) => {
+            Operand::Component(_, at)
+                if matches!(self.body().pool().get(at), Operand::Special(_)) =>
+            {
                 return self.moved(operand, bytes);
             }
             _ => return Ok(None),

@@ -177,7 +177,7 @@ fn computed(
 fn lower(context: &mut Context<'_>, chosen: &Chosen) -> Option<()> {
     let negated = chosen.operands.iter().flatten().any(|o| {
         matches!(o, Operand::Neg(_))
-            || matches!(o, Operand::Lane(selector, _) if selector.element().is_none())
+            || matches!(o, Operand::Component(selector, _) if selector.element().is_none())
     });
     if negated {
         return None;
@@ -262,7 +262,7 @@ fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<St
 /// An operand without the bytes or half-words that are selected of it.
 fn part(context: &Context<'_>, operand: Operand, selected: &mut Option<Selector>) -> Operand {
     match operand {
-        Operand::Lane(selector, at) if selector.element().is_none() => {
+        Operand::Component(selector, at) if selector.element().is_none() => {
             *selected = Some(selector);
             context.facts.body().pool().get(at)
         }

@@ -53,7 +53,7 @@ impl Context<'_> {
         let pool = body.pool();
         Some(match operand {
             Operand::Reg(register) => self.register(register, None),
-            Operand::Lane(selector, at) => match pool.get(at) {
+            Operand::Component(selector, at) => match pool.get(at) {
                 Operand::Reg(register) => self.register(register, Some(selector.element()?)),
                 Operand::Special(register) => {
                     vec![self.special(register, selector.element()?)]
@@ -248,7 +248,7 @@ impl Context<'_> {
                 };
                 let (index, offset) = match address.offset {
                     Operand::Absent => (None, 0),
-                    Operand::Reg(_) | Operand::Lane(..) => (Some(address.offset), 0),
+                    Operand::Reg(_) | Operand::Component(..) => (Some(address.offset), 0),
                     Operand::Address(inner) => {
                         let inner = *pool.address(inner)?;
                         let offset = pool.integer(inner.offset);
@@ -268,7 +268,7 @@ impl Context<'_> {
                 [place] => Some(Address::new(window, Base::Register(place), 0)),
                 _ => None,
             },
-            Operand::Lane(selector, at) => match pool.get(at) {
+            Operand::Component(selector, at) => match pool.get(at) {
                 Operand::Reg(register) => match self.register(register, selector.element())[..] {
                     [place] => Some(Address::new(window, Base::Register(place), 0)),
                     _ => None,

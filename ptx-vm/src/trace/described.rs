@@ -234,7 +234,7 @@ fn add_special_registers(
     let pool = facts.body().pool();
     for operand in operands {
         let (written, element) = match operand.operand {
-            Operand::Lane(selector, at) => (pool.get(at), selector.element()),
+            Operand::Component(selector, at) => (pool.get(at), selector.element()),
             other => (other, None),
         };
         let Operand::Special(wanted) = written else {

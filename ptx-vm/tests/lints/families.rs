@@ -65,7 +65,7 @@ fn has_other_dimensions(facts: &ModuleFacts<'_>, block: [u32; 3]) -> bool {
     let mut read = [true, false, false];
     for (_, _, body) in facts.module().definitions() {
         for operand in body.insts().flat_map(|(id, _)| body.operands(id)) {
-            if let Operand::Lane(selector, at) = operand
+            if let Operand::Component(selector, at) = operand
                 && matches!(body.pool().get(*at), Operand::Special(SpecialReg::Tid))
                 && let Some(read) = selector
                     .element()

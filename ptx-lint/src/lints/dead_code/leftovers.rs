@@ -148,7 +148,7 @@ impl<'a> Leftovers<'a> {
     fn special_register(&self, operand: Operand) -> Option<(SpecialReg, u8)> {
         match operand {
             Operand::Special(register) => Some((register, 0)),
-            Operand::Lane(selector, vector) => match self.cx.body().pool().get(vector) {
+            Operand::Component(selector, vector) => match self.cx.body().pool().get(vector) {
                 Operand::Special(register) => Some((register, selector.element()?)),
                 _ => None,
             },
@@ -272,7 +272,7 @@ fn is_copy(inst: &Reached<'_>) -> bool {
     inst.facts.section().starts_with(MOVES)
         && inst.facts.memory().next().is_none()
         && read_operands(&inst.facts)
-            .all(|operand| !matches!(operand, Operand::Special(_) | Operand::Lane(..)))
+            .all(|operand| !matches!(operand, Operand::Special(_) | Operand::Component(..)))
 }
 
 /// Returns the variable that an operand names.

@@ -188,7 +188,7 @@ impl<'a> Search<'a> {
                     let (first, second) = body.pool().pair(id);
                     other_operands.extend([first, second]);
                 }
-                Operand::Not(id) | Operand::Neg(id) | Operand::Lane(_, id) => {
+                Operand::Not(id) | Operand::Neg(id) | Operand::Component(_, id) => {
                     other_operands.push(body.pool().get(id));
                 }
                 _ => {}
