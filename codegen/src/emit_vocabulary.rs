@@ -204,10 +204,10 @@ fn types(v: &Vocabulary) -> Enum<'_> {
     let words = v.types.iter().map(|t| {
         let element = t.packed.as_ref().map(|(element, _)| format!("ScalarType::{}", variant(&element.text)));
         let facts = format!(
-            "TypeFacts {{ kind: TypeKind::{:?}, bits: {}, lanes: {}, element: {}, register: {}, in_register: {}, in_memory: {}, in_parameter: {}, modifier: Modifier::{}, summary: {:?}, example: {}, {} }}",
+            "TypeFacts {{ kind: TypeKind::{:?}, bits: {}, elements: {}, element: {}, register: {}, in_register: {}, in_memory: {}, in_parameter: {}, modifier: Modifier::{}, summary: {:?}, example: {}, {} }}",
             t.kind,
             t.bits,
-            t.packed.as_ref().map_or(1, |(_, lanes)| *lanes),
+            t.packed.as_ref().map_or(1, |(_, elements)| *elements),
             option(element),
             option(t.register.map(|r| format!("RegisterClass::{r:?}"))),
             t.declare.contains(&Declarable::Register),
@@ -264,7 +264,7 @@ fn spaces(v: &Vocabulary) -> Enum<'_> {
 fn registers(v: &Vocabulary) -> Enum<'_> {
     let words = v.registers.iter().flat_map(|r| {
         let facts = format!(
-            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, short: {}, uniformity: Uniformity::{:?}, index_of: {}, needs: {}, summary: {:?}, {} }}",
+            "RegisterFacts {{ scalar_type: ScalarType::{}, components: {}, volatile: {}, short: {}, uniformity: Uniformity::{:?}, index_of: {}, needs: {}, summary: {:?}, {} }}",
             variant(&r.ty.text),
             if r.vector { 4 } else { 1 },
             r.volatile,

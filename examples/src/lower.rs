@@ -28,7 +28,7 @@ fn type_name(ty: T) -> String {
         (T::Bf16, _) => "bfloat".into(),
         (T::F32, _) => "float".into(),
         (T::F64, _) => "double".into(),
-        (_, Some(element)) => format!("<{} x {}>", ty.lanes(), type_name(element)),
+        (_, Some(element)) => format!("<{} x {}>", ty.elements(), type_name(element)),
         _ => format!("i{}", ty.bits()),
     }
 }

@@ -64,7 +64,9 @@ impl<H: Fn(Modifier) -> bool> Conditions<'_, H> {
             Expr::Call(Function::Floating, [ty]) => {
                 from_type(self.element(ty).map(ScalarType::is_float))
             }
-            Expr::Call(Function::Packed, [ty]) => from_type(self.ty(ty).map(|ty| ty.lanes() > 1)),
+            Expr::Call(Function::Packed, [ty]) => {
+                from_type(self.ty(ty).map(|ty| ty.elements() > 1))
+            }
             Expr::Call(Function::Not, [a]) => self.evaluate(a, other).inverted(),
             Expr::Call(function @ (Function::And | Function::Or), [a, b]) => {
                 let decides = function == Function::Or;

@@ -71,7 +71,7 @@ impl LiveCode {
 
 /// Returns whether an instruction can be removed if its results are not read.
 fn is_removable(facts: &Facts<'_>) -> bool {
-    facts.may_be_removed() && facts.lanes().is_none()
+    facts.may_be_removed() && facts.member_mask().is_none()
 }
 
 /// The live statements and values.

@@ -323,7 +323,7 @@ impl<'a> FormChecker<'a, '_> {
                 }
                 element.check(&with_shape(OperandShape::Register(ty)))
             }
-            OperandShape::SpecialVector(register) if fits(register.lanes().into()) => {
+            OperandShape::SpecialVector(register) if fits(register.components().into()) => {
                 element.check(&with_shape(OperandShape::Special(register)))
             }
             OperandShape::Vector(_) | OperandShape::RegisterVector(..) => {

@@ -123,7 +123,7 @@ impl Element<'_> {
             }
             _ if self.is_too_wide_beside_constant(elements, ty) => Err(OperandViolation::Type),
             // A packed type of four elements is not legal in a vector.
-            _ if ty.lanes() == 4 => Err(OperandViolation::Type),
+            _ if ty.elements() == 4 => Err(OperandViolation::Type),
             // A predicate is legal among `.b32` registers; elements beside bits types count as bits.
             ScalarType::Pred if registers(elements).any(|ty| ty == ScalarType::B32) => Ok(()),
             _ if has_bits && self.takes_element(as_bits(ty)) || self.takes_element(ty) => Ok(()),

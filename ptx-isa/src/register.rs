@@ -11,7 +11,7 @@ facts! {
         /// Its type, or that of one component.
         scalar_type: ScalarType,
         /// The number of components: 4 for a vector, otherwise 1.
-        lanes: u8,
+        components: u8,
         /// The threads in which the register has the same value; for [volatile](SpecialReg::is_volatile) registers, if they read it
         /// together.
         uniformity: Uniformity,
@@ -38,6 +38,6 @@ impl SpecialReg {
     #[inline]
     #[must_use]
     pub const fn is_vector(self) -> bool {
-        self.facts().lanes > 1
+        self.facts().components > 1
     }
 }

@@ -77,10 +77,10 @@ facts! {
         /// ```
         /// use ptx_isa::ScalarType;
         /// let packed: ScalarType = ".f16x2".parse()?;
-        /// assert_eq!((packed.bits(), packed.lanes(), packed.element()), (32, 2, Some(ScalarType::F16)));
+        /// assert_eq!((packed.bits(), packed.elements(), packed.element()), (32, 2, Some(ScalarType::F16)));
         /// # Ok::<(), ptx_isa::UnknownKeyword>(())
         /// ```
-        lanes: u8,
+        elements: u8,
         /// The type of an element of a packed type.
         element: Option<ScalarType>,
         /// The modifier with the same spelling.

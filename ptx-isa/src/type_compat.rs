@@ -116,13 +116,13 @@ impl Expected {
         let register_kind = register.kind();
         let ty_kind = ty.kind();
         if register.bits() == ty.bits() {
-            return ty == register && ty.lanes() != 4
+            return ty == register && ty.elements() != 4
                 || ty_kind == TypeKind::Bits
                 || match register_kind {
                     TypeKind::Bits => true,
                     TypeKind::Signed | TypeKind::Unsigned => ty.is_integer(),
                     // A packed type of four elements counts as bits, except where elements of a short format are expected.
-                    TypeKind::Packed if register.lanes() == 4 => !ty.holds_short_formats(),
+                    TypeKind::Packed if register.elements() == 4 => !ty.holds_short_formats(),
                     TypeKind::Packed => ty.holds_integers(),
                     _ => false,
                 };
@@ -217,7 +217,7 @@ fn packed_pair(ty: ScalarType) -> Option<ScalarType> {
     ScalarType::ALL
         .iter()
         .copied()
-        .find(|t| t.element() == Some(ty) && t.lanes() == 2 && t.bits() == 32)
+        .find(|t| t.element() == Some(ty) && t.elements() == 2 && t.bits() == 32)
 }
 
 /// The register type of a kind and a width.

@@ -83,7 +83,7 @@ fn synchronizing_blocks(cx: &FunctionContext<'_>) -> Vec<BlockId> {
         .filter(|instruction| {
             let facts = &instruction.facts;
             facts.convergence().is_some()
-                || facts.lanes().is_some()
+                || facts.member_mask().is_some()
                 || facts.callees().is_some()
                 || facts.action().is_some_and(is_barrier)
         })
@@ -190,7 +190,7 @@ impl Condition<'_, '_, '_> {
                 && f.action().is_none()
                 && f.callees().is_none()
                 && f.memory().next().is_none()
-                && f.lanes().is_none()
+                && f.member_mask().is_none()
         });
         if is_computation {
             let reads = self.ssa.uses(stmt).iter();

@@ -307,7 +307,7 @@ impl<'c> Checker<'c, '_> {
                     _ => Err(InitializerProblem::NoAddress),
                 }
             }
-            Operand::Special(_) | Operand::Lane(..) => Err(InitializerProblem::NoAddress),
+            Operand::Special(_) | Operand::Component(..) => Err(InitializerProblem::NoAddress),
             Operand::Var(id) if self.declares(id) => Err(InitializerProblem::OwnName),
             Operand::Var(id) => match self.space_of(id) {
                 Some(StateSpace::Global | StateSpace::Const) => Ok(()),

@@ -131,7 +131,7 @@ impl Conditions<'_> {
             return self.form_differs(&form, depth);
         }
         // Lanes that execute an instruction together, such as an election, may get different results of equal sources.
-        facts.lanes().is_some()
+        facts.member_mask().is_some()
             || self
                 .ssa
                 .uses(stmt)

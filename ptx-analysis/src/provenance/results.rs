@@ -158,7 +158,7 @@ impl Evaluation<'_> {
                 (self.variable_address(address.base).plus(offset), 64)
             }
             Operand::Special(_) => (AbstractValue::Number, 64),
-            Operand::Lane(_, register) if matches!(pool.get(register), Operand::Special(_)) => {
+            Operand::Component(_, register) if matches!(pool.get(register), Operand::Special(_)) => {
                 (AbstractValue::Number, 64)
             }
             Operand::Not(_) => (AbstractValue::Number, 1),

@@ -241,7 +241,7 @@ fn is_integer(ty: ScalarType) -> bool {
         ty.kind(),
         TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits
     );
-    kind && ty.lanes() <= 1 && ty.bits() <= 64
+    kind && ty.elements() <= 1 && ty.bits() <= 64
 }
 
 fn sign(ty: ScalarType) -> Sign {

@@ -79,7 +79,7 @@ impl Operations {
             return operations;
         };
         let element = ty.element().unwrap_or(ty);
-        let count = count * u64::from(ty.lanes().max(1)) * lanes;
+        let count = count * u64::from(ty.elements().max(1)) * lanes;
         match (element.kind(), element.bits()) {
             (TypeKind::Float, 0..=16) => operations.half = count,
             (TypeKind::Float, 17..=32) => operations.single = count,

@@ -167,7 +167,7 @@ impl Scope<'_, '_> {
             operand(b).and_then(|at| self.operand_type(at)),
         );
         let kept = match types {
-            (Some(a), Some(b)) if a == b && a.lanes() <= 1 && a.bits() <= 64 => Some(a),
+            (Some(a), Some(b)) if a == b && a.elements() <= 1 && a.bits() <= 64 => Some(a),
             _ => None,
         };
         let signed = kept.is_some_and(is_signed) && !unsigned;

@@ -82,7 +82,7 @@ fn line(module: &Module, body: &ptx_ir::Body, facts: &Facts<'_>) -> String {
         write!(out, " | together {group:?}").expect("text");
     }
     for (is, name) in [
-        (facts.lanes().is_some(), "lanes"),
+        (facts.member_mask().is_some(), "lanes"),
         (facts.reads_carry(), "reads-carry"),
         (facts.writes_carry(), "writes-carry"),
         (facts.is_volatile(), "volatile"),

@@ -163,8 +163,8 @@ impl<'a> Facts<'a> {
 
     /// The operand with the mask of the lanes that must execute the instruction together.
     #[must_use]
-    pub fn lanes(&self) -> Option<Operand> {
-        self.form.lanes.map(|part| self.part(part))
+    pub fn member_mask(&self) -> Option<Operand> {
+        self.form.member_mask.map(|part| self.part(part))
     }
 
     /// Returns whether the instruction promises that all active threads of a warp take the same branch.
@@ -281,7 +281,7 @@ impl<'a> Facts<'a> {
     /// Returns whether the instruction may be executed twice in a row, or copied to two places of which one is reached.
     #[must_use]
     pub fn may_be_duplicated(&self) -> bool {
-        !self.has_side_effects() && self.form.converge.is_none() && self.form.lanes.is_none()
+        !self.has_side_effects() && self.form.converge.is_none() && self.form.member_mask.is_none()
     }
 
     /// Returns whether the instruction may be moved to a place where its registers and the memory that it reads have the same

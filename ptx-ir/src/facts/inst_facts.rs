@@ -106,7 +106,7 @@ pub(super) struct FormFacts {
     pub(super) control: Option<Control>,
     pub(super) converge: Option<ConvergenceScope>,
     /// The index among the parts of the mask of lanes.
-    pub(super) lanes: Option<u8>,
+    pub(super) member_mask: Option<u8>,
     pub(super) steps: Vec<(Completion, AsyncPhase)>,
     pub(super) proxy: Option<Proxy>,
     pub(super) order: Option<Modifier>,
@@ -124,7 +124,7 @@ impl FormFacts {
         accesses: Vec::new(),
         control: None,
         converge: None,
-        lanes: None,
+        member_mask: None,
         steps: Vec::new(),
         proxy: None,
         order: None,
@@ -268,7 +268,7 @@ impl FormFacts {
             EffectKind::Proxy(proxy) => self.proxy = Some(proxy),
             EffectKind::Control(control) => self.control = Some(control),
             EffectKind::Converge(group) => self.converge = Some(group),
-            EffectKind::Lanes(operand) => self.lanes = self.part(operand),
+            EffectKind::Lanes(operand) => self.member_mask = self.part(operand),
             EffectKind::Async(completion, step) => self.steps.push((completion, step)),
             EffectKind::Memory(access, space) => self.accesses.push(AccessFacts {
                 part: None,

@@ -163,7 +163,7 @@ pub(super) fn plain(body: &Body, mut operand: Operand) -> (Operand, Option<u8>) 
             Operand::Not(part) | Operand::Neg(part) | Operand::Generic(part) => {
                 operand = body.pool.get(part);
             }
-            Operand::Lane(selector, part) => {
+            Operand::Component(selector, part) => {
                 component = selector.element();
                 operand = body.pool.get(part);
             }

@@ -35,7 +35,7 @@ fn uniformity() {
     for register in SpecialReg::ALL {
         if let Some(count) = register.index_of() {
             assert!(count.uniformity() < register.uniformity(), "{register}");
-            assert_eq!(count.lanes(), register.lanes(), "{register}");
+            assert_eq!(count.components(), register.components(), "{register}");
         }
     }
     assert_eq!(SpecialReg::Tid.index_of(), Some(SpecialReg::Ntid));

@@ -9,7 +9,7 @@ fn packed_types_are_made_of_their_elements() {
             "{ty}"
         );
         let Some(element) = ty.element() else {
-            assert_eq!(ty.lanes(), 1);
+            assert_eq!(ty.elements(), 1);
             continue;
         };
         // Four-bit elements of x4 fill 16 bits; six-bit elements, and others in types that say so, are padded to bytes.
@@ -18,7 +18,7 @@ fn packed_types_are_made_of_their_elements() {
         } else {
             element.bits()
         };
-        assert_eq!(ty.bits(), element * u16::from(ty.lanes()), "{ty}");
+        assert_eq!(ty.bits(), element * u16::from(ty.elements()), "{ty}");
     }
     assert_eq!(
         ScalarType::F16x2.register_class(),

@@ -10,7 +10,7 @@ fn kinds_that_agree() {
         ('p', _) | (_, 'p') => false,
         ('b', _) | (_, 'b') => true,
         // Four short numbers are bits, but not to a packed type of short formats.
-        (_, 'v') if b.lanes() == 4 => a.element().is_none_or(|e| e.bits() > 8 || e.is_integer()),
+        (_, 'v') if b.elements() == 4 => a.element().is_none_or(|e| e.bits() > 8 || e.is_integer()),
         ('i', 'i') => !is_packed(a) || a == b,
         ('i', 'v') => true,
         _ => a == b,

@@ -132,7 +132,7 @@ fn barrier(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> Option<
         Some(Action::ClusterWait) if is_aligned => other_barrier(Uniformity::Warp),
         Some(Action::WarpBarrier) => {
             let mask = facts
-                .lanes()
+                .member_mask()
                 .and_then(|operand| cx.constant(stmt, operand))?;
             if mask & ALL_LANES != ALL_LANES {
                 return None;

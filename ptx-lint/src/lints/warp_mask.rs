@@ -26,7 +26,7 @@ const MOST_BLOCKS: usize = 64;
 pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let masked: Vec<Reached<'_>> = cx
         .instructions()
-        .filter(|inst| inst.facts.lanes().is_some())
+        .filter(|inst| inst.facts.member_mask().is_some())
         .collect();
     if masked.is_empty() {
         return;
@@ -99,7 +99,7 @@ struct ExecutingThreads {
 
 impl MaskCheck<'_, '_, '_> {
     fn finding(&mut self) -> Option<Finding> {
-        let operand = self.inst.facts.lanes()?;
+        let operand = self.inst.facts.member_mask()?;
         let Some(mask) = self.mask(operand) else {
             let (certainty, message) = self.origin(operand)?;
             return Some(self.report(certainty, message.into()));
@@ -238,7 +238,7 @@ impl MaskCheck<'_, '_, '_> {
             for (_, statement) in cx.body().range(block.first, block.end) {
                 if let Statement::Inst(inst) = statement
                     && cx.mnemonic(inst) == cx.mnemonic(self.inst.inst)
-                    && cx.facts().inst(inst).lanes() == self.inst.facts.lanes()
+                    && cx.facts().inst(inst).member_mask() == self.inst.facts.member_mask()
                 {
                     return true;
                 }

@@ -75,7 +75,7 @@ fn ty(ty: ScalarType) -> Entry {
     entry.facts.push(match ty.element() {
         Some(element) => format!(
             "{kind}, {} elements of {element}, {} bits",
-            ty.lanes(),
+            ty.elements(),
             ty.bits()
         ),
         None if ty.bits() == 1 => kind.into(),

@@ -31,7 +31,7 @@ pub fn scalar_type(name: &str) -> Result<ScalarType, String> {
 /// A text of the list is not a value of the type, or an element is missing.
 pub fn bytes(ty: ScalarType, text: &str) -> Result<Vec<u8>, String> {
     let element = ty.element().unwrap_or(ty);
-    let elements = usize::from(ty.lanes().max(1));
+    let elements = usize::from(ty.elements().max(1));
     let values = text
         .split(',')
         .map(|value| bits(element, value.trim()))

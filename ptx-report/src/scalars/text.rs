@@ -34,7 +34,7 @@ pub fn text(ty: ScalarType, bits: u128) -> String {
 #[must_use]
 pub fn plain(ty: ScalarType, bits: u128) -> String {
     if let Some(element) = ty.element() {
-        let count = ty.lanes().max(1);
+        let count = ty.elements().max(1);
         let width = u32::from(ty.bits()) / u32::from(count);
         let elements: Vec<String> = (0..count)
             .map(|index| {

@@ -213,7 +213,7 @@ impl Columns<'_> {
     /// The type of an operand, if it is one integer or predicate of at most 64 bits.
     fn scalar_type(&self, operand: usize) -> Option<ScalarType> {
         let ty = self.inputs.value_type(operand)?;
-        (ty.lanes() <= 1 && !ty.is_float() && ty.bits() <= 64).then_some(ty)
+        (ty.elements() <= 1 && !ty.is_float() && ty.bits() <= 64).then_some(ty)
     }
 
     fn value(&self, expr: &Expr) -> Option<Value> {
@@ -280,7 +280,7 @@ impl Columns<'_> {
                 Some(Value::predicate(ty.kind() == TypeKind::Signed))
             }
             Function::Floating => Some(Value::predicate(element(self.ty(list)?).is_float())),
-            Function::Packed => Some(Value::predicate(self.ty(list)?.lanes() > 1)),
+            Function::Packed => Some(Value::predicate(self.ty(list)?.elements() > 1)),
             Function::Unsigned => {
                 let ones = mask(element(self.ty(list)?).bits()) as i128;
                 let integers = self.integers(list.get(1)?)?;

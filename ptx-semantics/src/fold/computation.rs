@@ -82,7 +82,7 @@ impl Inputs<'_> {
         let element_type = element(ty);
         let width = element_width(ty);
         let mut folded = Folded::new(0, ty)?;
-        for element_index in 0..u16::from(ty.lanes().max(1)) {
+        for element_index in 0..u16::from(ty.elements().max(1)) {
             let values = self.element_values(assignments, element_index);
             for (assignment, value) in assignments.iter().zip(values) {
                 match (assignment.target(), value) {
@@ -344,7 +344,7 @@ impl Scope<'_> {
             return Some(Value::Integer(Exact::cast_from(bits as u64)));
         };
         let element_type = element(ty);
-        let shift = if ty.lanes() > 1 {
+        let shift = if ty.elements() > 1 {
             index * element_width(ty)
         } else {
             0
@@ -425,7 +425,7 @@ impl Scope<'_> {
 
 /// The width of an element of a packed type, which may be greater than the width of the element's type.
 pub(crate) fn element_width(ty: ScalarType) -> u16 {
-    ty.bits() / u16::from(ty.lanes().max(1))
+    ty.bits() / u16::from(ty.elements().max(1))
 }
 
 pub(crate) fn is_source(operand: &FormOperand) -> bool {

@@ -151,7 +151,7 @@ fn with_type(function: Function, arguments: Arguments<'_>) -> Option<Value> {
             Value::Integer(a.clamp(least, most))
         }
         Function::Floating => Value::Predicate(super::element(ty).is_float()),
-        Function::Packed => Value::Predicate(ty.lanes() > 1),
+        Function::Packed => Value::Predicate(ty.elements() > 1),
         Function::Unsigned => Value::Integer(arguments.integer(1)? & ones(arguments.bits(0)?)),
         Function::Field => {
             let (a, position, length) = (

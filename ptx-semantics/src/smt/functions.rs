@@ -126,7 +126,9 @@ impl Translation<'_> {
                 let a = self.value(a)?;
                 Value::Integer(self.converted(ty, a)?)
             }
-            (Function::Packed, []) => Value::Predicate(self.terms.truth(argument_type.lanes() > 1)),
+            (Function::Packed, []) => {
+                Value::Predicate(self.terms.truth(argument_type.elements() > 1))
+            }
             (Function::Unsigned, [a]) => Value::Integer(Terms::natural(self.low_bits(a, width)?)),
             (Function::Reverse, [a]) => {
                 let a = self.low_bits(a, width)?;

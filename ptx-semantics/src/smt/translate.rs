@@ -126,7 +126,7 @@ impl<'a> Translation<'a> {
         let first_destination = Destination::Operand(first as u8);
         let result_type = self.result_type(first)?;
         let mut results: Vec<(Destination, Term, Sort)> = Vec::new();
-        for element_index in 0..u32::from(result_type.lanes().max(1)) {
+        for element_index in 0..u32::from(result_type.elements().max(1)) {
             self.element_index = element_index;
             for (destination, term) in self.element_results()? {
                 let result = results
@@ -195,7 +195,7 @@ impl<'a> Translation<'a> {
         };
         let width = u32::from(result_type.bits());
         let result_bits = Bits { term, width };
-        match result_type.lanes() {
+        match result_type.elements() {
             0 | 1 => result_bits,
             lanes => {
                 let width = width / u32::from(lanes);
@@ -435,7 +435,7 @@ impl<'a> Translation<'a> {
             }));
         }
         let element_type = element(ty);
-        let position = match ty.lanes() {
+        let position = match ty.elements() {
             0 | 1 => 0,
             _ => element_index * u32::from(element_width(ty)),
         };

@@ -82,7 +82,7 @@ impl Case {
             bits: Some(0),
             open: false,
         };
-        for lane in 0..u32::from(self.result.lanes().max(1)) {
+        for lane in 0..u32::from(self.result.elements().max(1)) {
             let elements = operands.iter().zip(&self.sources).map(|(bits, ty)| {
                 let from = element(*ty);
                 let width = u32::from(from.bits());
@@ -239,7 +239,7 @@ fn operands(case: &Case, random: &mut Random) -> Vec<u128> {
     let sources = case.sources.iter().map(|ty| {
         let part = element(*ty);
         let width = u32::from(part.bits());
-        (0..u32::from(ty.lanes().max(1))).fold(0, |all, lane| {
+        (0..u32::from(ty.elements().max(1))).fold(0, |all, lane| {
             near = number(random, width, fraction(part), near);
             all | near << (lane * width)
         })

@@ -411,7 +411,7 @@ impl Finder<'_> {
         facts.flow() == Flow::Next
             && !facts.has_side_effects()
             && facts.memory().next().is_none()
-            && facts.lanes().is_none()
+            && facts.member_mask().is_none()
     }
 
     /// Whether a statement only passes a variable on, so that its value may not be needed: to a parameter, where padding of a structure may never be
@@ -429,7 +429,9 @@ impl Finder<'_> {
                 && state_space(&access) == Some(StateSpace::Param)
                 && !access.base.is_some_and(|base| self.is_scalar_result(base))
         });
-        writes_parameter || facts.lanes().is_some() || self.stores_to_own_memory(&facts, variable)
+        writes_parameter
+            || facts.member_mask().is_some()
+            || self.stores_to_own_memory(&facts, variable)
     }
 
     /// Whether an operand is a result of the function that is not a structure.

@@ -56,7 +56,9 @@ impl Lowering<'_> {
                 match function {
                     Function::Floating => Some(self.first_type(arguments)?.is_float()),
                     Function::Packed => match arguments.first()? {
-                        Expr::Type(ty) => Some(ty.scalar_type(self.slots, self.form)?.lanes() > 1),
+                        Expr::Type(ty) => {
+                            Some(ty.scalar_type(self.slots, self.form)?.elements() > 1)
+                        }
                         _ => None,
                     },
                     Function::Not => condition(0).map(|holds| !holds),

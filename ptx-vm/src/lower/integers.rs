@@ -94,7 +94,7 @@ impl Lowering<'_> {
         }
         let (range, signed) = (Range::of_type(element)?, Self::is_signed(element));
         let place = match self.lane {
-            Some(lane) if ty.lanes() > 1 => self.element_bits(place, element, lane)?,
+            Some(lane) if ty.elements() > 1 => self.element_bits(place, element, lane)?,
             _ => place,
         };
         let word = match place {

@@ -78,7 +78,7 @@ impl Lowering<'_> {
             return None;
         }
         match self.lane {
-            Some(lane) if from.lanes() > 1 => self.element_bits(place, ty, lane),
+            Some(lane) if from.elements() > 1 => self.element_bits(place, ty, lane),
             _ => Some(place),
         }
     }
@@ -265,7 +265,7 @@ impl Lowering<'_> {
     fn exact(&mut self, place: Place, ty: ScalarType, long: bool) -> Option<Place> {
         let element = ty.element().unwrap_or(ty);
         let place = match self.lane {
-            Some(lane) if ty.lanes() > 1 => self.element_bits(place, element, lane)?,
+            Some(lane) if ty.elements() > 1 => self.element_bits(place, element, lane)?,
             _ => place,
         };
         let single = match (element, place) {

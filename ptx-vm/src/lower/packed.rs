@@ -29,7 +29,7 @@ impl Lowering<'_> {
         let in_memory = matches!(assignment.target(), Destination::Memory(_));
         let element = ty.element()?;
         let mut packed = None;
-        for lane in 0..u16::from(ty.lanes()) {
+        for lane in 0..u16::from(ty.elements()) {
             self.lane = Some(lane);
             let value = self.result(assignment.value(), element)?;
             let bits = match value {

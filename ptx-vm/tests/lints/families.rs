@@ -43,7 +43,7 @@ pub(crate) fn of_unset(facts: &ModuleFacts<'_>, (function, inst): At) -> Option<
         Space::State(space) => m.writes() && space.base() != StateSpace::Global,
         _ => m.writes(),
     };
-    if of.lanes().is_some() {
+    if of.member_mask().is_some() {
         return Some("the value is only passed on to other lanes");
     }
     if of.memory().any(is_private) {

@@ -73,7 +73,7 @@ impl Approximation {
             form,
             modifiers,
             element,
-            lanes: u16::from(ty.lanes().max(1)),
+            lanes: u16::from(ty.elements().max(1)),
         })
     }
 

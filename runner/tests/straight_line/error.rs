@@ -19,7 +19,7 @@ pub(crate) fn is_close(
     let element = ty.element().unwrap_or(ty);
     let width = u32::from(element.bits());
     let part = |bits: u128, lane: u32| bits >> (lane * width) & ((1 << width) - 1);
-    for lane in 0..u32::from(ty.lanes().max(1)) {
+    for lane in 0..u32::from(ty.elements().max(1)) {
         let magnitude = |operand: u8| {
             let mut all = template.sources.iter().zip(sources);
             let found = all.find(|(r, _)| r.operand == usize::from(operand));

@@ -170,7 +170,7 @@ impl fmt::Display for Operand {
             Kind::Single => f.write_str("0f3F800000")?,
             Kind::Variable(space, ty) => f.write_str(&variable(*space, *ty))?,
             Kind::Special(register) => {
-                let component = if register.lanes() > 1 { ".x" } else { "" };
+                let component = if register.components() > 1 { ".x" } else { "" };
                 write!(f, "{register}{component}")?;
             }
             Kind::SpecialVector(register) => write!(f, "{register}")?,

@@ -350,12 +350,12 @@ fn variables() -> impl Iterator<Item = Operand> {
 fn special_registers(out: &mut Vec<Operand>) {
     let mut types = Vec::new();
     for &register in SpecialReg::ALL {
-        let ty = (register.scalar_type(), register.lanes());
+        let ty = (register.scalar_type(), register.components());
         if types.contains(&ty) {
             continue;
         }
         types.push(ty);
-        if register.lanes() > 1 {
+        if register.components() > 1 {
             out.push(Operand::new(Kind::SpecialVector(register)));
         } else {
             out.push(Operand::new(Kind::Special(register)));

@@ -234,7 +234,7 @@ impl<'a> Search<'a> {
     ) {
         let mut accesses = facts.memory();
         match (accesses.next(), accesses.next()) {
-            (None, None) if facts.may_be_removed() && facts.lanes().is_none() => {
+            (None, None) if facts.may_be_removed() && facts.member_mask().is_none() => {
                 for value in self.ssa.defs(stmt) {
                     self.add_value(value, variable);
                 }

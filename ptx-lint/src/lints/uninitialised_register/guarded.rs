@@ -53,7 +53,10 @@ impl<'a> GuardedLoads<'a> {
         let Some(facts) = self.cx.inst_at(stmt) else {
             return false;
         };
-        if facts.lanes().is_some() || facts.guard().is_some() || !self.always_follows(stmt, load) {
+        if facts.member_mask().is_some()
+            || facts.guard().is_some()
+            || !self.always_follows(stmt, load)
+        {
             return true;
         }
         let mut results = self.ssa.defs(stmt);

@@ -107,7 +107,7 @@ impl Buffer {
         let element = ty.element().unwrap_or(ty);
         let bits = u32::from(element.bits());
         let mut state = 1u32;
-        let element_count = self.count * u64::from(ty.lanes().max(1));
+        let element_count = self.count * u64::from(ty.elements().max(1));
         let mut bytes = Vec::with_capacity(byte_count);
         // The value of the packed type that is being filled, and the number of bits of it that are filled.
         let (mut packed, mut filled) = (0u128, 0);

@@ -125,7 +125,7 @@ fn kind(view: &View<'_>, stmt: StmtId, inst: InstId, facts: &Facts<'_>) -> Optio
         return None;
     }
     let is_barrier = facts.action() == Some(Action::BarrierSync);
-    let waits = is_barrier && facts.lanes().is_none() && facts.asynchronous().is_empty();
+    let waits = is_barrier && facts.member_mask().is_none() && facts.asynchronous().is_empty();
     let orders = facts.action() == Some(Action::Fence);
     if !waits && !orders {
         return None;
