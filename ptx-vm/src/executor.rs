@@ -96,29 +96,23 @@ pub struct RunOptions<'a> {
 }
 
 impl<'a> RunOptions<'a> {
-    /// Options for one thread without progress and observer.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets the executor.
     #[must_use]
-    pub const fn on(mut self, executor: &'a dyn Executor) -> Self {
+    pub const fn with_executor(mut self, executor: &'a dyn Executor) -> Self {
         self.executor = Some(executor);
         self
     }
 
     /// Sets the progress.
     #[must_use]
-    pub const fn watched_by(mut self, progress: &'a Progress) -> Self {
+    pub const fn with_progress(mut self, progress: &'a Progress) -> Self {
         self.progress = Some(progress);
         self
     }
 
     /// Sets the observer.
     #[must_use]
-    pub const fn observed_by(mut self, observer: &'a dyn StepObserver) -> Self {
+    pub const fn with_observer(mut self, observer: &'a dyn StepObserver) -> Self {
         self.observer = Some(observer);
         self
     }

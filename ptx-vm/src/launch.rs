@@ -340,7 +340,7 @@ impl<'m> Machine<'m> {
     ///
     /// If the launch is invalid or an instruction fails.
     pub fn launch(&mut self, launch: &Launch) -> Result<Outcome, RunError> {
-        self.launch_with(launch, RunOptions::new())
+        self.launch_with(launch, RunOptions::default())
     }
 
     /// Runs a kernel to its end, on several host threads.

@@ -167,7 +167,7 @@ fn run(
             let (sender, receiver) = mpsc::channel();
             let (progress, mut interrupted) = (&progress, Ok(()));
             scope.spawn(move || {
-                let options = RunOptions::new().on(&Threads).watched_by(progress);
+                let options = RunOptions::default().with_executor(&Threads).with_progress(progress);
                 let _ = sender.send(machine.launch_with(launch, options));
             });
             loop {

@@ -51,7 +51,7 @@ impl Loaded for Machine<'static> {
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<Option<Vec<u8>>> {
-        let options = RunOptions::new().on(&Threads);
+        let options = RunOptions::default().with_executor(&Threads);
         Ok(Some(self.launch_with(launch, options)?.output))
     }
 

@@ -172,7 +172,7 @@ pub(super) fn is_integer(ty: ScalarType) -> bool {
         ty.kind(),
         TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits
     );
-    kind && ty.lanes() <= 1 && ty.bits() <= 64
+    kind && ty.elements() <= 1 && ty.bits() <= 64
 }
 
 pub(super) fn is_signed(ty: ScalarType) -> bool {

@@ -191,7 +191,7 @@ fn compare(head: &str, wanted: usize) {
         seen: Mutex::default(),
     };
     assert_eq!(observer.probes.len(), copies);
-    let options = RunOptions::new().observed_by(&observer);
+    let options = RunOptions::default().with_observer(&observer);
     machine.launch_with(&launch, options).unwrap();
     let seen = observer.seen.into_inner().unwrap();
     assert_eq!(seen.differences, [""; 0]);

@@ -127,7 +127,7 @@ impl<'a> Lowering<'a> {
         let first = self.position_of(Role::Def);
         let ty = first.and_then(|index| self.operand_type(index));
         let ty = ty.or_else(|| self.memory_type());
-        ty.map_or(1, ScalarType::lanes)
+        ty.map_or(1, ScalarType::elements)
     }
 
     /// Assigns an expression to its target.

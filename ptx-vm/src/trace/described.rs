@@ -220,7 +220,7 @@ fn shown_type(declared: ScalarType, of_operand: ScalarType) -> ScalarType {
     // An integer that fills a wider register.
     let mut types = ScalarType::ALL.iter().copied();
     let wider =
-        types.find(|ty| ty.kind() == kind && ty.bits() == declared.bits() && ty.lanes() <= 1);
+        types.find(|ty| ty.kind() == kind && ty.bits() == declared.bits() && ty.elements() <= 1);
     wider.unwrap_or(declared)
 }
 

@@ -42,7 +42,7 @@ use crate::lanes::LANES;
 /// )
 /// .into_result()?;
 /// let seen = Lane::default();
-/// let options = RunOptions::new().observed_by(&seen);
+/// let options = RunOptions::default().with_observer(&seen);
 /// Machine::new(&module).launch_with(&Launch::new("k").shape(1, 32), options)?;
 /// assert_eq!(*seen.0.lock().unwrap(), [3, 14]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

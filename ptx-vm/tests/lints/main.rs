@@ -65,7 +65,7 @@ fn check(module: &Module, name: &str, steps: u64) -> Tally {
             launch.limits.steps = steps;
             launch.checks = Checks::all();
             launch.schedule = (nth > 0).then_some(ptx_vm::Schedule::Seed(nth));
-            let options = RunOptions::new().observed_by(&observer);
+            let options = RunOptions::default().with_observer(&observer);
             let stopped = machine.launch_with(&launch, options).err();
             let run = Run {
                 name: &format!("{name}: {kernel} with {block:?} threads"),

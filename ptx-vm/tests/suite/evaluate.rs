@@ -116,7 +116,7 @@ fn run(module: &Module, counts: &mut Counts) {
             counts: Mutex::default(),
         };
         // The steps until it failed count.
-        let _ = machine.launch_with(&launch, RunOptions::new().observed_by(&observer));
+        let _ = machine.launch_with(&launch, RunOptions::default().with_observer(&observer));
         let launched = observer.counts.into_inner().unwrap();
         counts.evaluated += launched.evaluated;
         counts.guarded += launched.guarded;

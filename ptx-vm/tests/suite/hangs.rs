@@ -32,7 +32,7 @@ fn end(
     let mut launch = Launch::new("k").argument(data.to_le_bytes());
     launch.limits.steps = 1 << 27;
     change(&mut launch);
-    machine.launch_with(&launch, RunOptions::new().on(executor))?;
+    machine.launch_with(&launch, RunOptions::default().with_executor(executor))?;
     let bytes = machine.read(data, 64)?;
     let words = bytes.chunks(4);
     Ok(words

@@ -356,8 +356,8 @@ fn a_long_step_is_cancelled() {
     let launch = Launch::new("k").shape(1, 32).argument(data.to_le_bytes());
     let progress = Progress::default();
     let (error, waited) = std::thread::scope(|scope| {
-        let running =
-            scope.spawn(|| machine.launch_with(&launch, RunOptions::new().watched_by(&progress)));
+        let running = scope
+            .spawn(|| machine.launch_with(&launch, RunOptions::default().with_progress(&progress)));
         std::thread::sleep(Duration::from_millis(200));
         progress.cancel();
         let start = Instant::now();

@@ -73,12 +73,14 @@ fn the_same_on_one_thread_and_on_many() {
     );
     let module = module(TEXT, &body);
     let launch = Launch::new("k").shape(24, 33);
-    let one = run(&module, &launch, RunOptions::new());
+    let one = run(&module, &launch, RunOptions::default());
     let numbers: Vec<String> = (0..24).map(|n| format!("{n} ")).collect();
     assert_eq!((one.1.as_str(), &one.2), (numbers.concat().as_str(), &None));
     let threads = Threads::default();
     let progress = Progress::default();
-    let options = RunOptions::new().on(&threads).watched_by(&progress);
+    let options = RunOptions::default()
+        .with_executor(&threads)
+        .with_progress(&progress);
     assert!(run(&module, &launch, options) == one);
     assert_eq!(threads.tasks.into_inner(), 24);
     assert_eq!(progress.blocks(), 24);
@@ -86,7 +88,11 @@ fn the_same_on_one_thread_and_on_many() {
     let mut clusters = launch;
     clusters.cluster = [4, 1, 1];
     let threads = Threads::default();
-    let many = run(&module, &clusters, RunOptions::new().on(&threads));
+    let many = run(
+        &module,
+        &clusters,
+        RunOptions::default().with_executor(&threads),
+    );
     assert!(many == one);
     assert_eq!(threads.tasks.into_inner(), 6);
 }
@@ -98,19 +104,27 @@ fn the_error_of_the_first_cta() {
     );
     let module = module(TEXT, &body);
     let launch = Launch::new("k").shape(40, 32);
-    let one = run(&module, &launch, RunOptions::new());
+    let one = run(&module, &launch, RunOptions::default());
     let error = one.2.as_ref().unwrap();
     assert_eq!((&error.reason, error.block), (&StopReason::Trap, [5, 0, 0]));
     assert_eq!(one.1, "0 1 2 3 4 5 ");
     for _ in 0..8 {
-        let many = run(&module, &launch, RunOptions::new().on(&Threads::default()));
+        let many = run(
+            &module,
+            &launch,
+            RunOptions::default().with_executor(&Threads::default()),
+        );
         assert_eq!((&many.1, &many.2), (&one.1, &one.2));
     }
     let stuck = self::module(
         "",
         "setp.lt.u32 %p, %c, 3;\n@%p bra END;\nbarrier.sync 0, 64;\nEND:",
     );
-    let found = run(&stuck, &launch, RunOptions::new().on(&Threads::default()));
+    let found = run(
+        &stuck,
+        &launch,
+        RunOptions::default().with_executor(&Threads::default()),
+    );
     let error = found.2.unwrap();
     assert_eq!(
         (error.reason, error.block),
@@ -157,7 +171,7 @@ fn ctas_that_depend_on_each_other_run_on_one_thread() {
         let (_, _, error) = run(
             &module,
             &Launch::new("k").shape(8, 1),
-            RunOptions::new().on(&threads),
+            RunOptions::default().with_executor(&threads),
         );
         assert_eq!(error, None, "{body}");
         threads.tasks.into_inner()
@@ -176,12 +190,16 @@ fn no_cta_begins_after_the_error() {
     let mut launch = Launch::new("k");
     launch.grid = [1 << 30, 1 << 15, 1];
     let threads = Threads::default();
-    let (_, _, error) = run(&module, &launch, RunOptions::new().on(&threads));
+    let (_, _, error) = run(
+        &module,
+        &launch,
+        RunOptions::default().with_executor(&threads),
+    );
     assert_eq!(error.unwrap().block, [0; 3]);
     assert!(threads.tasks.into_inner() < 1 << 20);
     let module = self::module("", "");
     launch.limits.steps = 1000;
-    let (_, _, error) = run(&module, &launch, RunOptions::new());
+    let (_, _, error) = run(&module, &launch, RunOptions::default());
     assert_eq!(error.unwrap().reason, StopReason::StepLimit);
 }
 
@@ -192,7 +210,7 @@ fn shared_memory_at_first() {
     let words = |seed: Option<u64>| {
         let mut launch = Launch::new("k").shape(2, 1);
         launch.shared_seed = seed;
-        let (bytes, _, error) = run(&module, &launch, RunOptions::new());
+        let (bytes, _, error) = run(&module, &launch, RunOptions::default());
         assert_eq!(error, None);
         let word = |at: usize| u32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap());
         [word(0), word(1)]
@@ -213,7 +231,11 @@ fn random_orders() {
     let words = |seed: Option<u64>| {
         let mut launch = Launch::new("k").shape(5, 96);
         launch.schedule = seed.map(ptx_vm::Schedule::Seed);
-        let (bytes, _, error) = run(&module, &launch, RunOptions::new().on(&Threads::default()));
+        let (bytes, _, error) = run(
+            &module,
+            &launch,
+            RunOptions::default().with_executor(&Threads::default()),
+        );
         assert_eq!(error, None);
         let words = bytes[4..4 + 4 * 480].chunks(4);
         words
@@ -245,7 +267,13 @@ fn a_cancelled_launch() {
     let progress = Progress::default();
     let launch = Launch::new("k").shape(2, 64);
     let error = std::thread::scope(|scope| {
-        let run = || run(&module, &launch, RunOptions::new().watched_by(&progress));
+        let run = || {
+            run(
+                &module,
+                &launch,
+                RunOptions::default().with_progress(&progress),
+            )
+        };
         let thread = scope.spawn(run);
         while progress.steps() < 100_000 {
             std::thread::yield_now();

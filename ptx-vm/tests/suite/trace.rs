@@ -100,7 +100,7 @@ fn trace(before: &str, threads: u32, lanes: u32, body: &str) -> String {
         lanes,
         text: Mutex::default(),
     };
-    let _ = machine.launch_with(&launch, RunOptions::new().observed_by(&lines));
+    let _ = machine.launch_with(&launch, RunOptions::default().with_observer(&lines));
     lines.text.into_inner().unwrap()
 }
 
@@ -290,7 +290,7 @@ fn with_checkers_and_a_profile() {
         lanes: 1,
         text: Mutex::default(),
     };
-    let options = RunOptions::new().observed_by(&lines);
+    let options = RunOptions::default().with_observer(&lines);
     machine.launch_with(&launch, options).unwrap();
     assert_eq!(machine.reports().len(), 1);
     assert_eq!(machine.profile().unwrap().instructions.len(), 3);

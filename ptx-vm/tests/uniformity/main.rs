@@ -179,7 +179,7 @@ impl Kernel<'_> {
         let mut machine = Machine::new(self.module);
         let prepared = self.prepare(&mut machine, launch);
         self.observer.begin(&prepared);
-        let options = RunOptions::new().observed_by(&self.observer);
+        let options = RunOptions::default().with_observer(&self.observer);
         let done = machine.launch_with(&prepared, options).is_ok();
         let counts = self.observer.end(done) || !self.has_race(launch);
         if !counts {

@@ -76,7 +76,7 @@ pub(crate) fn run_all(
             let mut threads = Threads::new(format!("{name}: {kernel} {shape:?}"), module, &known);
             (threads.block, threads.buffers) = (launch.block, start);
             let observer = Observer(Mutex::new(threads));
-            let options = RunOptions::new().observed_by(&observer);
+            let options = RunOptions::default().with_observer(&observer);
             // What it did until it failed counts.
             let _ = machine.launch_with(&launch, options);
             checked.launches += 1;

@@ -61,7 +61,9 @@ impl Watch {
         launch: &Launch,
         observer: Option<&dyn StepObserver>,
     ) -> Result<Outcome, RunError> {
-        let mut options = RunOptions::new().on(&Threads).watched_by(&self.progress);
+        let mut options = RunOptions::default()
+            .with_executor(&Threads)
+            .with_progress(&self.progress);
         options.observer = observer;
         if !self.is_shown {
             return machine.launch_with(launch, options);

@@ -59,7 +59,7 @@ impl Random {
 
     /// The bits of an element of the array. A packed type has several random values.
     fn element(&self, seed: u64, index: u64) -> u128 {
-        let count = u64::from(self.ty.lanes().max(1));
+        let count = u64::from(self.ty.elements().max(1));
         let ty = self.ty.element().unwrap_or(self.ty);
         let width = u32::from(self.ty.bits()) / count as u32;
         let mask = u128::MAX >> (128 - width.clamp(1, 128));

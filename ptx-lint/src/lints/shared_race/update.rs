@@ -46,7 +46,7 @@ fn select_threads(cx: &FunctionContext<'_>) -> Vec<bool> {
     for reached in cx.instructions() {
         let facts = &reached.facts;
         let is_atomic = || facts.memory().any(|m| m.access == Access::ReadModifyWrite);
-        let selects = facts.lanes().is_some()
+        let selects = facts.member_mask().is_some()
             || matches!(facts.action(), Some(Action::Elect))
             || facts.callees().is_some()
             || is_atomic();

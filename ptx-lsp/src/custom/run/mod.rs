@@ -91,7 +91,7 @@ pub(super) fn run(
     launch.limits.memory_bytes = MAX_MEMORY;
     // Without `progress`, the platform may have no threads and no clock.
     launch.limits.time = progress.map(|_| MAX_TIME);
-    let mut options = RunOptions::new();
+    let mut options = RunOptions::default();
     options.progress = progress;
     let result = machine.launch_with(&launch, options);
     if let Err(error) = &result

@@ -78,7 +78,7 @@ fn run(
         launch.limits.steps = steps * u64::from(launch.block.iter().product::<u32>().div_ceil(32));
         launch.schedule = (nth > 0).then_some(ptx_vm::Schedule::Seed(nth));
         observer.begin(&format!("{name}: {kernel} with {block:?} threads"));
-        let options = RunOptions::new().observed_by(observer);
+        let options = RunOptions::default().with_observer(observer);
         let stopped = machine.launch_with(&launch, options).err();
         observer.end(stopped.as_ref().map(|error| reason(&error.reason)), reached);
     }
