@@ -40,7 +40,7 @@ enum Part {
 }
 
 impl Edit {
-    /// What it changes; an insertion changes no existing statement.
+    /// The statement that the edit changes; an insertion changes no existing statement.
     fn claim(&self) -> Option<(StmtId, Part)> {
         Some(match *self {
             Self::InsertBefore(..) | Self::InsertAfter(..) => return None,

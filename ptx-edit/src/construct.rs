@@ -233,7 +233,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`inst`](Self::inst).
+    /// Those of [`inst`](Self::inst).
     pub fn guarded(
         &mut self,
         predicate: RegId,
@@ -278,7 +278,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`label`](Self::label).
+    /// Those of [`label`](Self::label).
     pub fn registers(
         &mut self,
         ty: ScalarType,
@@ -307,7 +307,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`label`](Self::label); [`EditError::Kind`] for registers.
+    /// Those of [`label`](Self::label); [`EditError::Kind`] for registers.
     pub fn variable(
         &mut self,
         space: StateSpace,

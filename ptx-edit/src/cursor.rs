@@ -86,7 +86,7 @@ impl<'m> Cursor<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// As for [`Editor::insert_after`].
+    /// Those of [`Editor::insert_after`].
     pub fn insert(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let id = match self.last {
             Some(last) => self.editor.insert_after(last, new)?,
@@ -100,7 +100,7 @@ impl<'m> Cursor<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// As for [`Editor::insert_before`].
+    /// Those of [`Editor::insert_before`].
     pub fn insert_before_last(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         self.editor.insert_before(last, new)
@@ -110,7 +110,7 @@ impl<'m> Cursor<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// As for [`Editor::remove`].
+    /// Those of [`Editor::remove`].
     pub fn remove(&mut self) -> Result<(), EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         let before = self.editor.body().before(last);
@@ -123,7 +123,7 @@ impl<'m> Cursor<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// As for [`Editor::replace`].
+    /// Those of [`Editor::replace`].
     pub fn replace(&mut self, new: NewStmt) -> Result<(), EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         self.editor.replace(last, new)

@@ -111,7 +111,7 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`Editor::set_alignment`].
+    /// Those of [`Editor::set_alignment`].
     pub fn set_alignment(&mut self, item: ItemId, align: u32) -> Result<(), EditError> {
         self.change_part(item, Part::Align(align), &align.to_string())
     }
@@ -120,7 +120,7 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`Editor::set_element`].
+    /// Those of [`Editor::set_element`].
     pub fn set_element(
         &mut self,
         item: ItemId,
@@ -172,7 +172,7 @@ fn record<K: EntityId>(edits: &mut Edits<K>, id: K, patch: Option<(Span, NameId)
     }
 }
 
-/// Where an element is stored.
+/// The place where an element is stored.
 fn element_slot(
     tables: &Declarations,
     pool: &OperandPool,

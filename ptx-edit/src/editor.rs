@@ -77,7 +77,7 @@ pub struct Editor<'m> {
     /// The symbols that were looked up, and those of them that no item up to the function declares.
     pub(crate) seen: EntitySet<SymbolId>,
     pub(crate) undeclared: EntitySet<SymbolId>,
-    /// Those of them that have the name of something in the function.
+    /// The ones that have the name of an entity of the function.
     pub(crate) repeated: EntitySet<SymbolId>,
 }
 

@@ -17,7 +17,7 @@ pub enum EditError {
     NoPart(String),
     /// A statement or an operand of another kind is expected.
     Kind {
-        /// What is expected.
+        /// The expected kind.
         wanted: &'static str,
     },
     /// The new statement, the register, the label or the variable belongs to another body.
@@ -26,7 +26,7 @@ pub enum EditError {
     Immovable,
     /// The text is not a name, a mnemonic or a number.
     Spelling {
-        /// What is expected.
+        /// The expected kind.
         wanted: &'static str,
         /// The text.
         text: String,
@@ -46,9 +46,9 @@ pub enum EditError {
     Undeclared(String),
     /// The text cannot be parsed as statements of a function.
     Syntax {
-        /// What is wrong.
+        /// The message of the error.
         message: String,
-        /// Where, from the start of the text.
+        /// The place of the error, from the start of the text.
         span: Span,
     },
     /// The name is still used.

@@ -52,7 +52,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`insert_text_before`](Self::insert_text_before).
+    /// Those of [`insert_text_before`](Self::insert_text_before).
     pub fn insert_text_after(&mut self, at: StmtId, text: &str) -> Result<Vec<StmtId>, EditError> {
         self.statement(at)?;
         self.insert_text(Some(at), text)
@@ -129,7 +129,7 @@ impl Editor<'_> {
     }
 }
 
-/// What is before the text when it is parsed.
+/// The text before the fragment when it is parsed.
 const HEAD: &str = ".version 9.0\n.target sm_100\n.address_size 64\n.func f()\n{\n";
 
 /// The text as the body of a function.
@@ -163,7 +163,7 @@ struct Import<'e, 'm, 't> {
     body: &'t Body,
     /// Accepts the names whose declarations are not inserted.
     is_existing: &'t dyn Fn(&str) -> bool,
-    /// What the operands of the text are in the function: registers, variables, labels, immediates, undeclared names, and
+    /// The operands of the function that those of the text become: registers, variables, labels, immediates, undeclared names, and
     /// strings.
     operands: HashMap<Operand, Operand>,
     decls: Vec<Option<RegDeclId>>,
@@ -344,7 +344,7 @@ impl Import<'_, '_, '_> {
         Ok(())
     }
 
-    /// What an operand of the text is in the function; `None` if it is the same.
+    /// The operand of the function that an operand of the text becomes; `None` if it is the same.
     fn find(&mut self, operand: Operand) -> Result<Option<Operand>, EditError> {
         Ok(match operand {
             Operand::Reg(id) => {

@@ -301,7 +301,7 @@ fn with_space_before(module: &Module, span: Span) -> Span {
     Span::new(start, span.end)
 }
 
-/// Where new directives are written after the last token of the header, which ends at `end`, and the comments on its line;
+/// The place of new directives after the last token of the header, which ends at `end`, and the comments on its line;
 /// and what precedes each: a newline if the brace is on a separate line.
 fn after_header(module: &Module, end: u32) -> (u32, &'static str) {
     let rest = module.source().get(end as usize..).unwrap_or_default();

@@ -11,7 +11,7 @@ use ptx_ir::{Inst, NameId, Operand, RegId, SigId, Span, StmtId};
 use crate::Editor;
 use crate::names::denotes;
 
-/// Where the parts of an instruction are in the source.
+/// The spans of the parts of an instruction in the source.
 pub(crate) struct InstSpans {
     /// The first byte of the statement.
     start: u32,
@@ -109,7 +109,7 @@ fn operands(tokens: &[Token], text: &[u8]) -> Option<Vec<Span>> {
 }
 
 impl Editor<'_> {
-    /// Where the parts of an instruction are in the source; `None` if the statement has to be printed from its record: it is
+    /// The spans of the parts of an instruction in the source; `None` if the statement has to be printed from its record: it is
     /// new, it was rewritten, or its tokens cannot be assigned to its operands. Asked before the record changes.
     pub(crate) fn inst_spans(&self, stmt: StmtId, inst: Inst) -> Option<InstSpans> {
         let body = self.body();
@@ -323,7 +323,7 @@ impl Editor<'_> {
     }
 }
 
-/// Where an argument of a directive is, if each of its `count` arguments is one token.
+/// The span of an argument of a directive, if each of its `count` arguments is one token.
 pub(crate) fn argument(text: &[u8], index: usize, count: usize) -> Option<Span> {
     let tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
     let arguments: Vec<Span> = tokens

@@ -88,7 +88,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`set_operand`](Self::set_operand).
+    /// Those of [`set_operand`](Self::set_operand).
     pub fn set_operands(&mut self, stmt: StmtId, new: &[Operand]) -> Result<(), EditError> {
         let (id, inst) = self.instruction(stmt)?;
         self.are_operands(inst.sig, new)?;
@@ -209,7 +209,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`set_mnemonic`](Self::set_mnemonic).
+    /// Those of [`set_mnemonic`](Self::set_mnemonic).
     pub fn add_modifier(&mut self, stmt: StmtId, new: Modifier) -> Result<(), EditError> {
         let (_, inst) = self.instruction(stmt)?;
         let text = self.module.signature(inst.sig).text();

@@ -83,7 +83,7 @@ fn current(module: &Module, id: ItemId) -> Result<Option<Linkage>, EditError> {
     }
 }
 
-/// Where the linkage is in the source, with the space after it; without one the place where it is inserted.
+/// The span of the linkage in the source, with the space after it; without linkage, the place where it is inserted.
 fn written(module: &Module, id: ItemId) -> Span {
     let span = module.span(id);
     let text = span.of(module.source());

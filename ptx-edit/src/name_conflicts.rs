@@ -8,7 +8,7 @@ use ptx_ir::{Body, Module, NameId};
 use crate::names::{NameForm, TakenNames, body_names, check_spelling, module_names};
 use crate::{EditError, Editor};
 
-/// Where a new name is visible.
+/// The extent in which a new name is visible.
 #[derive(Copy, Clone)]
 pub(crate) enum Visible<'m> {
     /// In one function.

@@ -39,7 +39,7 @@ pub(crate) fn is_named(pool: &OperandPool, operand: Operand) -> bool {
     }
 }
 
-/// What a vector or a list can have as elements.
+/// The operand can be an element of a vector or a list.
 pub(crate) fn is_element(pool: &OperandPool, operand: Operand) -> bool {
     match operand {
         Operand::Sink => true,
@@ -50,7 +50,7 @@ pub(crate) fn is_element(pool: &OperandPool, operand: Operand) -> bool {
     }
 }
 
-/// What a bracket with several parts can have.
+/// The operand can be a part of a bracket with several parts.
 pub(crate) fn is_bracket_part(pool: &OperandPool, operand: Operand) -> bool {
     match operand {
         Operand::Vector(id) => are_elements(pool, pool.list(id)),
@@ -70,7 +70,7 @@ pub(crate) fn is_address(pool: &OperandPool, address: &Address) -> bool {
     offset || alone
 }
 
-/// What a pair `a|b` can have.
+/// Two operands can be the parts of a pair `a|b`.
 pub(crate) fn is_pair(pool: &OperandPool, first: Operand, second: Operand) -> bool {
     let vector = matches!(first, Operand::Vector(id) if are_elements(pool, pool.list(id)));
     let single = |o| o == Operand::Sink || is_name(o);

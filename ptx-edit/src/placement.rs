@@ -43,7 +43,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`insert_before`](Self::insert_before).
+    /// Those of [`insert_before`](Self::insert_before).
     pub fn insert_after(&mut self, at: StmtId, new: NewStmt) -> Result<StmtId, EditError> {
         self.statement(at)?;
         self.place(Some(at), new)
@@ -53,7 +53,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`insert_before`](Self::insert_before).
+    /// Those of [`insert_before`](Self::insert_before).
     pub fn prepend(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         self.place(None, new)
     }
@@ -62,7 +62,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`insert_before`](Self::insert_before).
+    /// Those of [`insert_before`](Self::insert_before).
     pub fn append(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let last = self.body().statements().next_back();
         self.place(last.map(|(id, _)| id), new)
@@ -104,7 +104,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`insert_scope_before`](Self::insert_scope_before).
+    /// Those of [`insert_scope_before`](Self::insert_scope_before).
     pub fn insert_scope_after(&mut self, at: StmtId) -> Result<[StmtId; 2], EditError> {
         self.statement(at)?;
         self.place_scope(Some(at))
@@ -241,7 +241,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`remove`](Self::remove) and [`insert_before`](Self::insert_before).
+    /// Those of [`remove`](Self::remove) and [`insert_before`](Self::insert_before).
     pub fn replace(&mut self, stmt: StmtId, new: NewStmt) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
         self.check_owner(&new)?;
@@ -281,7 +281,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`move_after`](Self::move_after).
+    /// Those of [`move_after`](Self::move_after).
     pub fn move_before(&mut self, stmt: StmtId, at: StmtId) -> Result<(), EditError> {
         self.statement(at)?;
         let before = self.body().before(at);

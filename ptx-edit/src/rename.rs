@@ -42,7 +42,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`rename_register`](Self::rename_register).
+    /// Those of [`rename_register`](Self::rename_register).
     pub fn rename_label(&mut self, label: LabelId, name: &str) -> Result<(), EditError> {
         let old = self.body().labels().get(label);
         let old = old.ok_or(EditError::UnknownId)?.name;
@@ -63,7 +63,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`rename_register`](Self::rename_register).
+    /// Those of [`rename_register`](Self::rename_register).
     pub fn rename_variable(&mut self, var: VarId, name: &str) -> Result<(), EditError> {
         let old = self.body().vars().get(var);
         let old = *old.ok_or(EditError::UnknownId)?;

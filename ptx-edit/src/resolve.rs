@@ -1,4 +1,4 @@
-//! What a name denotes at a place of a function.
+//! Finds the entity that a name denotes at a place of a function.
 
 use ptx_ir::name::{plain_wins, range_member};
 use ptx_ir::raw::{RawBody, RawModule};

@@ -51,7 +51,7 @@ impl Editor<'_> {
         removed
     }
 
-    /// How often each label is used; a range of names that may denote it is another use.
+    /// The number of uses of each label; a range of names that may denote it is a use.
     fn label_uses(&self) -> Vec<u32> {
         let body = self.body();
         let mut counts = vec![0u32; body.labels().len()];

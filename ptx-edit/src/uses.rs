@@ -1,4 +1,4 @@
-//! Who uses a name. All questions here are linear in the body, or in the module.
+//! Finds the uses of names. All functions here are linear in the body, or in the module.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Which names a statement can use: what is visible at its place.
+//! Finds the names that are visible at a place of a function, so that a statement there can use them.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;

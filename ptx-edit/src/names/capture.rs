@@ -18,7 +18,7 @@ use super::{Entity, Finder};
 pub(crate) struct NewNames<'a>(Vec<(Entity, &'a str)>);
 
 impl<'a> NewNames<'a> {
-    /// Of several names for an entity, the last one counts.
+    /// Collects new names. If an entity has several, the last one counts.
     pub(crate) fn new(mut names: Vec<(Entity, &'a str)>) -> Self {
         names.reverse();
         names.sort_by_key(|(entity, _)| *entity);
@@ -34,12 +34,13 @@ impl<'a> NewNames<'a> {
 
 /// A name that would denote something else.
 pub(crate) struct Capture {
-    /// What it denotes now, and where it is.
+    /// The entity that the name denotes now.
     pub(crate) entity: Entity,
+    /// The statement or item with the name.
     pub(crate) place: Span,
-    /// Its new spelling.
+    /// The new spelling of the name.
     pub(crate) name: String,
-    /// The new name of what it would denote; if that is undeclared, the spelling.
+    /// The new name of the entity that the name would denote; the spelling, if that is undeclared.
     pub(crate) other: String,
 }
 
@@ -68,7 +69,7 @@ struct Mismatch {
     capture: Capture,
 }
 
-/// Which names the resolver uses.
+/// The names that the resolver uses.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Spelled {
     Old,
@@ -82,7 +83,7 @@ type Key<'a> = (&'a [u8], Option<u32>);
 #[derive(Copy, Clone)]
 struct Bound {
     entity: Entity,
-    /// Of the scope; 0 is the module.
+    /// The depth of the scope; 0 is the module.
     depth: u32,
     /// The number of members of a range.
     count: u32,
@@ -109,7 +110,7 @@ struct Resolver<'a> {
     /// The new names without numeric suffixes: others are not related to a renaming.
     related: Interner,
     tables: [Table<'a>; 3],
-    /// What was declared in the open scopes, and how much of it before each of them.
+    /// The declarations of the open scopes, and their number before each scope.
     declared: Vec<(usize, Key<'a>)>,
     open: Vec<usize>,
     nth: usize,

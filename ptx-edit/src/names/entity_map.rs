@@ -24,7 +24,7 @@ use super::Entity;
 /// ```
 #[derive(Clone, Debug)]
 pub struct EntityMap<T> {
-    /// Where the rows of each kind begin, and those of the registers, variables and labels of each function; then their number.
+    /// The starts of the rows of each kind, and of those of the registers, variables and labels of each function; then their number.
     starts: Vec<usize>,
     rows: Vec<T>,
 }

@@ -21,22 +21,22 @@ use super::{Entity, NameRef, denotes};
 pub(crate) struct Leaf {
     pub(crate) entity: Entity,
     pub(crate) name: NameId,
-    /// Which member of a range.
+    /// The number of a member of a range.
     pub(crate) member: Option<u32>,
     /// Whether the statement declares it; then also the count of the range, if it is one.
     pub(crate) declares: bool,
     pub(crate) count: Operand,
 }
 
-/// In statements with more names, the names are sorted.
+/// The names of a statement with more names are sorted.
 const FEW: usize = 16;
 
 pub(crate) struct Finder<'m> {
     module: &'m Module,
-    /// Of each symbol the first one of its name.
+    /// For each symbol, the first one of its name.
     symbols: OnceCell<Vec<SymbolId>>,
     body: Option<(FuncId, &'m Body)>,
-    /// Of each variable of the body the first one of its range.
+    /// For each variable of the body, the first one of its range.
     vars: Vec<VarId>,
     leaves: Vec<Leaf>,
 }
@@ -363,7 +363,7 @@ type Key<'a> = (&'a [u8], Option<u32>);
 struct Search<'a> {
     module: &'a Module,
     leaves: &'a [Leaf],
-    /// Where the next word is expected.
+    /// The place where the next word is expected.
     next: usize,
     /// The leaves with their indices, sorted, once a word was not found near the next place.
     sorted: Vec<(Key<'a>, usize)>,
@@ -415,7 +415,7 @@ impl Search<'_> {
     }
 }
 
-/// Of each variable of a body the first one of its range.
+/// For each variable of a body, the first one of its range.
 fn first_vars(body: &Body, first: &mut Vec<VarId>) {
     first.extend(body.vars().ids());
     let ranges = body.vars().iter().filter(|(_, v)| v.number.is_some());

@@ -1,4 +1,4 @@
-//! Where the names of a module are, and what each of them denotes.
+//! The names in the text of a module, and the entity that each of them denotes.
 
 mod capture;
 mod entity_map;
@@ -22,7 +22,7 @@ pub(crate) use spelling::{check_spelling, denotes};
 pub use taken::{NameForm, TakenNames};
 pub(crate) use unresolved::{body_names, debug_names, is_debug_name, is_unresolved, module_names};
 
-/// What a name denotes.
+/// The entity that a name denotes.
 ///
 /// Registers, variables and labels of two functions are different entities even if they have the same name.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -47,13 +47,13 @@ pub enum Entity {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct NameRef {
-    /// What it denotes.
+    /// The entity that the name denotes.
     pub entity: Entity,
     /// The span of the name without a number after it, from the start of the source.
     pub name: Span,
     /// The span of the digits of a member of a range; of the count of a declared range; else empty.
     pub number: Span,
-    /// Which member of a range it is.
+    /// The number of a member of a range.
     pub member: Option<u32>,
     /// Whether it is a declaration: the name in a declaration or a parameter list, or a label before its `:`.
     pub declares: bool,

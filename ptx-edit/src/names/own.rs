@@ -1,8 +1,8 @@
-//! Which symbols belong to a module alone.
+//! Finds the symbols that belong to a module alone.
 
 use ptx_ir::{EntityId, EntitySet, FunctionKind, Item, Linkage, Module, Operand, SymbolId};
 
-/// Which symbols [`own_symbols`] gives.
+/// The symbols that [`own_symbols`] returns.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum OwnSymbols {

@@ -1,4 +1,4 @@
-//! Which texts can be declared as names.
+//! Checks whether a text can be declared as a name.
 
 use ptx_ir::lex::scan;
 use ptx_ir::name::suffix_number;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::name::split_numeric_suffix;
 use ptx_ir::raw::Interner;
 
-/// What a declaration of a name declares.
+/// The entities that a declaration of a name declares.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum NameForm {
     /// One entity, `x`.
@@ -36,11 +36,11 @@ impl NameForm {
 #[derive(Clone, Default, Debug)]
 pub struct TakenNames {
     names: Interner,
-    /// What each name is.
+    /// The uses of each name.
     uses: Vec<Uses>,
 }
 
-/// What a name is.
+/// The uses of a name.
 #[derive(Copy, Clone, Default, Debug)]
 struct Uses {
     plain: bool,

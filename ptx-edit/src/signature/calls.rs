@@ -20,7 +20,7 @@ pub(super) struct Calls {
     pub(super) prototypes: Vec<(FuncId, PrototypeId)>,
 }
 
-/// How functions are used.
+/// The uses of functions.
 #[derive(Default)]
 struct Uses {
     /// The symbols that are used other than by direct calls.
@@ -153,7 +153,7 @@ fn is_same_type(module: &Module, a: &Param, b: &Param) -> bool {
     (a.space, a.vector, a.ty) == (b.space, b.vector, b.ty) && sizes(a) == sizes(b)
 }
 
-/// Where a list of a call is among its operands.
+/// The index of a list of a call among its operands.
 #[derive(Copy, Clone)]
 pub(super) enum CallList {
     /// At this index.

@@ -18,7 +18,7 @@ use crate::name_conflicts::{Visible, check_new_name};
 use crate::names::NameForm;
 use crate::{EditError, Editor, ModuleEditor};
 
-/// What happens to one element of a list.
+/// The change of one element of a list.
 #[derive(Copy, Clone)]
 pub(super) enum SignatureChange<'p> {
     Insert(&'p NewParam),
@@ -35,7 +35,7 @@ pub(super) enum Header {
     Prototype(FuncId, PrototypeId),
 }
 
-/// Where a header is: an item, or a statement of a function.
+/// The place of a header: an item, or a statement of a function.
 #[derive(Copy, Clone)]
 enum Place {
     Item(ItemId),

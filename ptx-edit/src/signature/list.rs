@@ -72,7 +72,7 @@ pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> 
     Some([before, &new, after].concat())
 }
 
-/// Where the comma between two elements is.
+/// The span of the comma between two elements.
 fn comma(text: &str, gap: Span) -> Option<u32> {
     let source = gap.of(text.as_bytes());
     let mut tokens = Lexer::fragment(source);

@@ -102,7 +102,7 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`insert_param`](Self::insert_param).
+    /// Those of [`insert_param`](Self::insert_param).
     pub fn set_param_type(
         &mut self,
         function: FuncId,
@@ -169,7 +169,7 @@ impl ModuleEditor<'_> {
         Ok(())
     }
 
-    /// What the body of a function uses for a parameter.
+    /// The entity of the body for a parameter of the function.
     fn bound(&self, function: FuncId, list: ParamList, index: usize) -> Option<Operand> {
         let record = self.module.functions().get(function)?;
         let params = list.range(&record.interface).of(self.module.params());

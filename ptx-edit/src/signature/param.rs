@@ -10,9 +10,9 @@ use crate::EditError;
 /// One of the two lists of a signature.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ParamList {
-    /// What the caller passes.
+    /// The parameters, which the caller passes.
     Parameters,
-    /// What the function returns.
+    /// The results, which the function returns.
     Results,
 }
 
@@ -58,14 +58,14 @@ impl NewParam {
         }
     }
 
-    /// The same with an alignment in bytes, a power of two.
+    /// Sets the alignment in bytes, a power of two.
     #[must_use]
     pub fn with_align(mut self, align: u32) -> Self {
         self.align = align;
         self
     }
 
-    /// The same as an array of this many elements.
+    /// Makes the parameter an array of this many elements.
     #[must_use]
     pub fn with_elements(mut self, elements: u32) -> Self {
         self.elements = Some(elements);
