@@ -148,7 +148,8 @@ fn check_parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames)
 /// Returns the type of a parameter if it is a scalar that the calling convention does not pass.
 fn small_type(param: &Param) -> Option<ScalarType> {
     let ty = param.ty.known()?;
-    let is_small = ty == ScalarType::Pred || ty.is_integer() && ty.bits() < 32 && ty.elements() == 1;
+    let is_small =
+        ty == ScalarType::Pred || ty.is_integer() && ty.bits() < 32 && ty.elements() == 1;
     (is_small && param.dims.is_empty() && param.vector <= 1).then_some(ty)
 }
 

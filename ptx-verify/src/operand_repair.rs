@@ -357,7 +357,10 @@ impl WrongInst<'_> {
                 _ => false,
             };
             // A component of another register is another value.
-            let is_component = matches!(self.operands.get(index as usize), Some(Operand::Component(..)));
+            let is_component = matches!(
+                self.operands.get(index as usize),
+                Some(Operand::Component(..))
+            );
             if has_right_value || is_component {
                 return None;
             }

@@ -238,7 +238,9 @@ fn named_operand(body: &Body, operands: &[Operand], part: Part) -> Option<Operan
         operand = match operand {
             Operand::Reg(_) | Operand::Var(_) | Operand::Symbol(_) => return Some(operand),
             Operand::Address(id) => pool.address(id)?.base,
-            Operand::Not(parts) | Operand::Neg(parts) | Operand::Component(_, parts) => pool.get(parts),
+            Operand::Not(parts) | Operand::Neg(parts) | Operand::Component(_, parts) => {
+                pool.get(parts)
+            }
             _ => return None,
         };
         // Addresses are not nested.

@@ -158,7 +158,9 @@ impl Evaluation<'_> {
                 (self.variable_address(address.base).plus(offset), 64)
             }
             Operand::Special(_) => (AbstractValue::Number, 64),
-            Operand::Component(_, register) if matches!(pool.get(register), Operand::Special(_)) => {
+            Operand::Component(_, register)
+                if matches!(pool.get(register), Operand::Special(_)) =>
+            {
                 (AbstractValue::Number, 64)
             }
             Operand::Not(_) => (AbstractValue::Number, 1),

@@ -121,7 +121,9 @@ impl Encoder<'_> {
             }
             Operand::Not(part) => self.signed(tag::INVERTED, part, depth, key)?,
             Operand::Neg(part) => self.signed(tag::NEGATED, part, depth, key)?,
-            Operand::Component(selector, part) => self.lanes(selector, pool.get(part), depth, key)?,
+            Operand::Component(selector, part) => {
+                self.lanes(selector, pool.get(part), depth, key)?
+            }
             _ => key.push(tag::LIST),
         }
         Ok(())
