@@ -24,7 +24,7 @@ use ptx_ir::{EntityId as _, FuncId};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// The number of statements that may still be evaluated; `u64::MAX` is no limit.
+    /// The number of statements that may still be evaluated; `u64::MAX` means that there is no limit.
     remaining: u64,
     evaluated: BTreeSet<FuncId>,
 }

@@ -73,7 +73,7 @@ pub struct CallGraph {
     address_taken_by_module: Vec<FuncId>,
     /// All functions whose addresses are taken, in the order of their numbers.
     address_taken: Vec<FuncId>,
-    /// The graph: a node for each function, by its number, and one node that stands for any function whose address is taken.
+    /// The graph: a node for each function, by its number, and one node for any function whose address is taken.
     graph: Digraph,
     /// The strongly connected components of `graph`.
     components: Components,
@@ -340,7 +340,7 @@ impl CallGraph {
             || self.graph.successors(node).contains(&node)
     }
 
-    /// The functions of nodes, in order. The node that stands for any function whose address is taken is replaced by its `neighbors`.
+    /// The functions of nodes, in order. The node for any function whose address is taken is replaced by its `neighbors`.
     fn functions_of_nodes<'a>(
         &'a self,
         nodes: &[u32],

@@ -56,7 +56,7 @@ crate::ids::ids! {
     UseId;
 }
 
-/// The value of a variable where the function begins, in place of a definition.
+/// The number of a definition that denotes the value of a variable where the function begins.
 const START: u32 = u32::MAX;
 
 impl Reaching {

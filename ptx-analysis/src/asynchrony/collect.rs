@@ -359,7 +359,7 @@ impl<'a> Collector<'a> {
         }
         let starts_operation = !facts.asynchronous().is_empty();
         let asynchronous = starts_operation && access.proxy == Proxy::Async;
-        // An allocation stores the address of tensor memory; it has an event of its own.
+        // An allocation stores the address of tensor memory; it has a separate event.
         let is_allocation = facts.action() == Some(Action::TensorAllocate);
         if is_global && place.root.is_none() || is_allocation {
             return None;

@@ -1,4 +1,4 @@
-//! Blocks that lie before, after and behind each other on the paths of a function.
+//! Blocks that lie before and after each other on the paths of a function.
 
 use alloc::vec::Vec;
 

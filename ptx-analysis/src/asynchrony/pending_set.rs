@@ -24,7 +24,7 @@ const DONE: u32 = 1;
 const OPEN: u32 = 2;
 /// The state of an execution that is reported to an mbarrier object when it is complete.
 const REPORTED: u32 = 4;
-/// The states of executions in a group: the lowest bit stands for the youngest group, and each later commit moves an execution to the next bit.
+/// The states of executions in a group: the lowest bit denotes the youngest group, and each later commit moves an execution to the next bit.
 const AGES: u32 = !(DONE | OPEN | REPORTED);
 /// The position of the bit of the youngest group.
 const AGE_SHIFT: u32 = 3;

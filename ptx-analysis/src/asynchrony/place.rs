@@ -37,7 +37,7 @@ pub(super) enum Overlap {
     Certain,
 }
 
-/// The threads whose bytes an access reaches, if each thread accesses bytes of its own at another place.
+/// The threads whose bytes an access reaches, if each thread accesses separate bytes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Share {
     /// The bytes of no thread, as far as is known.

@@ -159,7 +159,7 @@ fn unknown_calls(facts: FunctionFacts<'_>) -> Vec<(SymbolId, Vec<AbstractValue>)
         .collect()
 }
 
-/// A value as other functions see it: variables and allocations of the function are no objects there.
+/// A value as other functions see it: it has no objects for variables and allocations of the function.
 fn without_local_object(value: AbstractValue) -> AbstractValue {
     match (value, value.object()) {
         (
@@ -170,7 +170,7 @@ fn without_local_object(value: AbstractValue) -> AbstractValue {
     }
 }
 
-/// An argument as the callee sees it: memory that a parameter of the caller points to is no object there.
+/// An argument as the callee sees it: it has no object for memory that a parameter of the caller points to.
 fn without_parameter_object(argument: AbstractValue) -> AbstractValue {
     match (argument, argument.object()) {
         (AbstractValue::Address(address), Some(Provenance::Parameter { .. })) => {

@@ -550,7 +550,7 @@ impl<'a> Evaluation<'a> {
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Owner {
     Grid,
-    /// Each CTA may have a memory of its own.
+    /// Each CTA may have separate memory.
     Cta,
 }
 

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The *items* of a function are its phis, its instructions and the ends of its reachable blocks. Items that have to be evaluated are *dirty*. A *sweep*
-//! evaluates the dirty items in reverse postorder; items that become dirty behind the current position belong to the next sweep. The solution is the least
+//! evaluates the dirty items in reverse postorder; items that become dirty at earlier positions belong to the next sweep. The solution is the least
 //! fixed point if the transfer functions are monotone; it does not depend on the order.
 //!
 //! Cost: an item is evaluated at most once in each sweep, so `n` sweeps take `O(n (items + edges))` plus the transfer functions. Without a limit on sweeps,
@@ -240,7 +240,7 @@ pub enum Item {
     BlockEnd(BlockId),
 }
 
-/// The number that stands for no item.
+/// The number that denotes no item.
 const NO_ITEM: u32 = u32::MAX;
 
 /// The items of a function in reverse postorder, and for each value the items that read it. Linear in the SSA form.

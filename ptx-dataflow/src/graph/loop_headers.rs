@@ -48,7 +48,7 @@ pub(super) fn nest_headers(graph: &impl Graph, search: &DepthFirst) -> Headers {
     }
 }
 
-/// Adds a node, or a loop that its header stands for, to the loop of `header`, unless a loop contains it already.
+/// Adds a node, or a loop by its header, to the loop of `header`, unless a loop contains it already.
 fn enter(enclosing: &mut [u32], member: u32, header: u32, worklist: &mut Vec<u32>) {
     if member != header && enclosing[member as usize] == NONE {
         enclosing[member as usize] = header;

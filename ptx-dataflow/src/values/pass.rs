@@ -2,7 +2,7 @@
 //!
 //! The first pass evaluates all values; the phis of loop headers are symbols. The second pass evaluates the values again that depend on the induction
 //! variables that the first one found. Two passes suffice, so no worklist is used: an induction variable has an affine form in the counter of its loop,
-//! and other phis of loop headers stay symbols. The solver for SSA values in [`crate::dataflow`] computes joins of the arguments of phis, which are no
+//! and other phis of loop headers stay symbols. The solver for SSA values in [`crate::dataflow`] computes joins of the arguments of phis, which are not
 //! affine forms.
 
 use alloc::vec::Vec;
