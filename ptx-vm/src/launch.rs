@@ -14,7 +14,7 @@ use crate::check::{
     WrittenBytes,
 };
 use crate::error::{RunError, StopReason};
-use crate::execute::{self, Both, Grid, Observer, ObserverCell, Probe, Results};
+use crate::execute::{self, Grid, Observer, ObserverCell, ObserverPair, Probe, Results};
 use crate::executor::{OneThread, Progress, RunOptions};
 use crate::matrix::model::Model;
 use crate::memory::{Device, DeviceValue, Heap, bytes_of, values_of};
@@ -467,7 +467,7 @@ impl<'m> Machine<'m> {
         }
         let combined = observers
             .into_iter()
-            .reduce(|others, last| Box::new(Both(others, last)));
+            .reduce(|others, last| Box::new(ObserverPair(others, last)));
         combined.map(RefCell::new)
     }
 

@@ -4,9 +4,9 @@ use ptx_ir::facts::Space;
 use ptx_ir::{InstId, Operand};
 use ptx_isa::{Destination, Expr, Marks, Role, ScalarType, StateSpace};
 
-use super::chosen::Chosen;
 use super::operands::{Context, OPERANDS};
 use super::parts::Places;
+use super::selected_form::SelectedForm;
 use super::step::{Access, Address, Atomic, ChangedElement, Step, Window};
 use crate::lanes::Place;
 use crate::lower::{InMemory, Lowering, Source};
@@ -48,26 +48,26 @@ pub(super) fn address_of(
 pub(super) fn memory_step(
     context: &mut Context<'_>,
     inst: InstId,
-    chosen: &Chosen,
+    selected: &SelectedForm,
     address_operand: usize,
 ) -> Result<Step, &'static str> {
     let window = window(context, inst);
-    let operand = chosen.operands.get(address_operand).copied().flatten();
+    let operand = selected.operands.get(address_operand).copied().flatten();
     let operand = operand.ok_or("missing address operand")?;
     let address = address_of(context, operand, window).ok_or("unsupported address")?;
-    memory_access(context, chosen, address, address_operand).ok_or(OPERANDS)
+    memory_access(context, selected, address, address_operand).ok_or(OPERANDS)
 }
 
 fn memory_access(
     context: &mut Context<'_>,
-    chosen: &Chosen,
+    selected: &SelectedForm,
     address: Address,
     address_operand: usize,
 ) -> Option<Step> {
-    let data = (chosen.position_of(Role::Def)).or_else(|| chosen.position_of(Role::Use))?;
-    let ty = chosen.types[data]?;
+    let data = (selected.position_of(Role::Def)).or_else(|| selected.position_of(Role::Use))?;
+    let ty = selected.types[data]?;
     let bytes = (ty.bits() / 8) as u8;
-    let step: Option<fn(Box<Access>) -> Step> = match chosen.form.computation()?.assignments() {
+    let step: Option<fn(Box<Access>) -> Step> = match selected.form.computation()?.assignments() {
         [only] => match (only.target(), only.value()) {
             (Destination::Operand(_), Expr::Memory(_)) => Some(Step::Load),
             (Destination::Memory(_), Expr::Operand(_)) => Some(Step::Store),
@@ -79,19 +79,19 @@ fn memory_access(
         return Some(step(Box::new(Access {
             address,
             bytes,
-            places: accessed(context, chosen.operands[data]?, ty)?,
+            places: accessed(context, selected.operands[data]?, ty)?,
             ty,
         })));
     }
-    let operands = unaliased(context, chosen)?;
-    let count = chosen.lengths[data].unwrap_or(1);
+    let operands = unaliased(context, selected)?;
+    let count = selected.lengths[data].unwrap_or(1);
     let first = context.code.ops.len() as u32;
     let mut elements = Vec::new();
     for element in 0..count {
         let place = context.code.new_register(ty.bits());
         let loaded = [(address_operand as u8, InMemory { ty, place })];
         elements.push(changed_element(
-            context, chosen, &operands, element, &loaded,
+            context, selected, &operands, element, &loaded,
         )?);
     }
     Some(Step::Atomic(Box::new(Atomic {
@@ -123,12 +123,12 @@ fn accessed(
 
 /// The places of the operands of an atomic operation, of which no source is a result. It changes one element and one lane after the other, so sources that are results, too, are
 /// copied first.
-fn unaliased(context: &mut Context<'_>, chosen: &Chosen) -> Option<Vec<Option<Source>>> {
-    let mut operands = Places::new(context, chosen)?.operands;
-    let result = chosen.position_of(Role::Def);
+fn unaliased(context: &mut Context<'_>, selected: &SelectedForm) -> Option<Vec<Option<Source>>> {
+    let mut operands = Places::new(context, selected)?.operands;
+    let result = selected.position_of(Role::Def);
     let results = result.and_then(|index| operands.get(index)?.clone());
     let results = results.unwrap_or_default();
-    let declared = chosen.form.operands().iter().zip(&mut operands);
+    let declared = selected.form.operands().iter().zip(&mut operands);
     let sources =
         declared.filter(|(declared, _)| !matches!(declared.role(), Role::Def | Role::ReadWrite));
     for place in sources.flat_map(|(_, places)| places).flatten() {
@@ -144,7 +144,7 @@ fn unaliased(context: &mut Context<'_>, chosen: &Chosen) -> Option<Vec<Option<So
 /// The change of an element of a vector in memory.
 fn changed_element(
     context: &mut Context<'_>,
-    chosen: &Chosen,
+    selected: &SelectedForm,
     operands: &[Option<Source>],
     element: usize,
     loaded: &[(u8, InMemory)],
@@ -152,9 +152,9 @@ fn changed_element(
     let start = context.code.ops.len() as u32;
     let mut lowering = Lowering::new(
         &mut context.code,
-        chosen.form,
-        &chosen.slots,
-        chosen.mnemonic.modifiers(),
+        selected.form,
+        &selected.slots,
+        selected.mnemonic.modifiers(),
         operands,
     );
     lowering.element = element;
@@ -171,16 +171,19 @@ fn changed_element(
 }
 
 /// The change of each element in memory by an action.
-pub(super) fn combination(context: &mut Context<'_>, chosen: &Chosen) -> Option<ChangedElement> {
-    let mut types = chosen.mnemonic.modifiers().iter().rev();
+pub(super) fn combination(
+    context: &mut Context<'_>,
+    selected: &SelectedForm,
+) -> Option<ChangedElement> {
+    let mut types = selected.mnemonic.modifiers().iter().rev();
     let ty = types.find_map(|m| m.scalar_type())?;
-    let operands = unaliased(context, chosen)?;
+    let operands = unaliased(context, selected)?;
     let mut loaded = Vec::new();
-    for (index, operand) in (0u8..).zip(chosen.form.operands()) {
+    for (index, operand) in (0u8..).zip(selected.form.operands()) {
         if operand.role() == Role::Addr && !operand.marks().contains(Marks::MBARRIER) {
             let place = context.code.new_register(ty.bits());
             loaded.push((index, InMemory { ty, place }));
         }
     }
-    changed_element(context, chosen, &operands, 0, &loaded)
+    changed_element(context, selected, &operands, 0, &loaded)
 }

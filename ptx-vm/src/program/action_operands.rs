@@ -5,8 +5,8 @@ use ptx_ir::{InstId, Operand};
 use ptx_isa::{Marks, Role, ScalarType};
 
 use super::accesses::{address_of, window};
-use super::chosen::Chosen;
 use super::operands::Context;
+use super::selected_form::SelectedForm;
 use super::step::{ActOperand, Window};
 use crate::lanes::Place;
 
@@ -14,12 +14,12 @@ use crate::lanes::Place;
 pub(super) fn act_operands(
     context: &mut Context<'_>,
     inst: InstId,
-    chosen: &Chosen,
+    selected: &SelectedForm,
 ) -> Option<Vec<Option<ActOperand>>> {
     let mut operands = Vec::new();
-    for (index, operand) in chosen.form.operands().iter().enumerate() {
-        let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
-        let ty = chosen.types[index];
+    for (index, operand) in selected.form.operands().iter().enumerate() {
+        let written = selected.operands[index].filter(|o| *o != Operand::Sink);
+        let ty = selected.types[index];
         let is_address = operand.role() == Role::Addr || operand.marks().contains(Marks::MBARRIER);
         let Some(written) = written else {
             operands.push(None);

@@ -13,9 +13,9 @@ use ptx_semantics::fold::Video;
 use super::accesses::{combination, memory_step};
 use super::action_operands::act_operands;
 use super::calls;
-use super::chosen::{Chosen, choose};
 use super::operands::{Context, OPERANDS};
 use super::parts::Places;
+use super::selected_form::{SelectedForm, select_form};
 use super::step::{Act, Fold, Step};
 use crate::lanes::Place;
 use crate::lower::Lowering;
@@ -115,26 +115,26 @@ fn ordinary(
     queries: &mut Queries<()>,
     inst: InstId,
 ) -> Result<Step, &'static str> {
-    let chosen = choose(context.facts, queries, inst)
+    let selected = select_form(context.facts, queries, inst)
         .ok_or("no form of the instruction accepts its operands")?;
-    if let Some(action) = chosen.form.action() {
-        let operands = match act_operands(context, inst, &chosen) {
+    if let Some(action) = selected.form.action() {
+        let operands = match act_operands(context, inst, &selected) {
             Some(operands) => operands,
             None if crate::execute::performs(action) => return Err(OPERANDS),
             None => Vec::new(),
         };
-        let element = match chosen.form.computation() {
-            Some(_) => Some(combination(context, &chosen).ok_or(OPERANDS)?),
+        let element = match selected.form.computation() {
+            Some(_) => Some(combination(context, &selected).ok_or(OPERANDS)?),
             None => None,
         };
         return Ok(Step::Act(Box::new(Act {
             action,
-            modifiers: chosen.mnemonic.modifiers().to_vec(),
+            modifiers: selected.mnemonic.modifiers().to_vec(),
             operands,
             element,
         })));
     }
-    let Some(computation) = chosen.form.computation() else {
+    let Some(computation) = selected.form.computation() else {
         return Err("its effect is not described in the instruction tables");
     };
     let address_operand =
@@ -146,8 +146,8 @@ fn ordinary(
                 _ => None,
             });
     match address_operand {
-        Some(operand) => memory_step(context, inst, &chosen, operand.into()),
-        None => computed(context, inst, &chosen),
+        Some(operand) => memory_step(context, inst, &selected, operand.into()),
+        None => computed(context, inst, &selected),
     }
 }
 
@@ -155,11 +155,11 @@ fn ordinary(
 fn computed(
     context: &mut Context<'_>,
     inst: InstId,
-    chosen: &Chosen,
+    selected: &SelectedForm,
 ) -> Result<Step, &'static str> {
     let start = context.code.ops.len() as u32;
     context.changing = None;
-    if lower(context, chosen).is_some() {
+    if lower(context, selected).is_some() {
         let ops = (start, context.code.ops.len() as u32);
         return Ok(match context.changing.take() {
             Some((register, place)) => Step::Special(register, place, ops),
@@ -168,22 +168,22 @@ fn computed(
     }
     context.code.ops.truncate(start as usize);
     match context.changing {
-        None => folded(context, inst, chosen).ok_or(OPERANDS),
+        None => folded(context, inst, selected).ok_or(OPERANDS),
         Some(_) => Err(OPERANDS),
     }
 }
 
 /// Adds the operations of an instruction whose results the tables give as expressions.
-fn lower(context: &mut Context<'_>, chosen: &Chosen) -> Option<()> {
-    let negated = chosen.operands.iter().flatten().any(|o| {
+fn lower(context: &mut Context<'_>, selected: &SelectedForm) -> Option<()> {
+    let negated = selected.operands.iter().flatten().any(|o| {
         matches!(o, Operand::Neg(_))
             || matches!(o, Operand::Component(selector, _) if selector.element().is_none())
     });
     if negated {
         return None;
     }
-    let places = Places::new(context, chosen)?;
-    let lengths = chosen.form.operands().iter().zip(&chosen.lengths);
+    let places = Places::new(context, selected)?;
+    let lengths = selected.form.operands().iter().zip(&selected.lengths);
     let elements = lengths
         .filter(|(o, _)| o.role() == Role::Def && o.length() != Length::Scalar)
         .filter_map(|(_, length)| *length)
@@ -193,9 +193,9 @@ fn lower(context: &mut Context<'_>, chosen: &Chosen) -> Option<()> {
     for element in 0..elements {
         let mut lowering = Lowering::new(
             &mut context.code,
-            chosen.form,
-            &chosen.slots,
-            chosen.mnemonic.modifiers(),
+            selected.form,
+            &selected.slots,
+            selected.mnemonic.modifiers(),
             &places.operands,
         );
         lowering.element = element;
@@ -206,16 +206,16 @@ fn lower(context: &mut Context<'_>, chosen: &Chosen) -> Option<()> {
 }
 
 /// An instruction that is evaluated lane by lane.
-fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<Step> {
+fn folded(context: &mut Context<'_>, inst: InstId, selected: &SelectedForm) -> Option<Step> {
     let facts = context.facts.inst(inst);
     let mut sources = Vec::new();
     let mut results = Vec::new();
     let mut video = Video::default();
-    for (index, operand) in chosen.form.operands().iter().enumerate() {
-        let Some(written) = chosen.operands[index] else {
+    for (index, operand) in selected.form.operands().iter().enumerate() {
+        let Some(written) = selected.operands[index] else {
             continue;
         };
-        let ty = chosen.types[index];
+        let ty = selected.types[index];
         match operand.role() {
             Role::Def if written == Operand::Sink => results.push(Vec::new()),
             Role::Def => {
@@ -227,7 +227,7 @@ fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<St
             }
             Role::Use | Role::Imm | Role::Sreg => {
                 let first_part = sources.len();
-                let mut selected = None;
+                let mut selector = None;
                 let plain = match written {
                     Operand::Neg(inner) => {
                         *video.negative.get_mut(first_part)? = true;
@@ -235,9 +235,9 @@ fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<St
                     }
                     other => other,
                 };
-                let plain = part(context, plain, &mut selected);
-                if selected.is_some() {
-                    *video.parts.get_mut(first_part)? = selected;
+                let plain = part(context, plain, &mut selector);
+                if selector.is_some() {
+                    *video.parts.get_mut(first_part)? = selector;
                 }
                 sources.extend(context.source(plain, ty)?);
             }
@@ -247,23 +247,23 @@ fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<St
     let mut results = results.into_iter();
     let first = results.next()?;
     Some(Step::Fold(Box::new(Fold {
-        opcode: chosen.mnemonic.opcode(),
-        modifiers: chosen.mnemonic.modifiers().to_vec(),
+        opcode: selected.mnemonic.opcode(),
+        modifiers: selected.mnemonic.modifiers().to_vec(),
         video,
         sources,
         results: first,
-        ty: chosen.result_type(),
+        ty: selected.result_type(),
         second: results.next().and_then(|second| second.first().copied()),
         reads_carry: facts.reads_carry(),
         writes_carry: facts.writes_carry(),
     })))
 }
 
-/// An operand without the bytes or half-words that are selected of it.
-fn part(context: &Context<'_>, operand: Operand, selected: &mut Option<Selector>) -> Operand {
+/// An operand without its selector of bytes or half-words, which is put into `found`.
+fn part(context: &Context<'_>, operand: Operand, found: &mut Option<Selector>) -> Operand {
     match operand {
         Operand::Component(selector, at) if selector.element().is_none() => {
-            *selected = Some(selector);
+            *found = Some(selector);
             context.facts.body().pool().get(at)
         }
         other => other,

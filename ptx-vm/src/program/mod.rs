@@ -3,13 +3,13 @@
 mod accesses;
 mod action_operands;
 mod calls;
-mod chosen;
 mod decode;
 mod frame;
 mod instruction;
 mod layout;
 mod operands;
 mod parts;
+mod selected_form;
 mod shared;
 mod sharing;
 mod step;
@@ -19,8 +19,8 @@ mod variables;
 use ptx_ir::{FuncId, Module};
 
 pub(crate) use calls::MALLOC;
-pub(crate) use chosen::{TypedOperand, typed_operands};
 pub(crate) use frame::Frame;
+pub(crate) use selected_form::{TypedOperand, typed_operands};
 pub(crate) use step::{
     Access, Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, ChangedElement, Fold,
     Passed, Step, Target, Window,

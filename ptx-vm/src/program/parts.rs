@@ -3,8 +3,8 @@
 use ptx_ir::Operand;
 use ptx_isa::{Length, Role, ScalarType, TypeKind};
 
-use super::chosen::Chosen;
 use super::operands::Context;
+use super::selected_form::SelectedForm;
 use crate::lanes::{Integer, Kind, Place};
 use crate::lower::Source;
 
@@ -26,18 +26,18 @@ pub(super) struct Places {
 impl Places {
     /// The places of the operands. Several registers in the place of one value are put together, and results are taken apart by
     /// [`take_apart`](Self::take_apart).
-    pub(super) fn new(context: &mut Context<'_>, chosen: &Chosen) -> Option<Self> {
+    pub(super) fn new(context: &mut Context<'_>, selected: &SelectedForm) -> Option<Self> {
         let mut all = Self {
             operands: Vec::new(),
             split: Vec::new(),
         };
-        for (index, operand) in chosen.form.operands().iter().enumerate() {
-            let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
+        for (index, operand) in selected.form.operands().iter().enumerate() {
+            let written = selected.operands[index].filter(|o| *o != Operand::Sink);
             let Some(written) = written else {
                 all.operands.push(None);
                 continue;
             };
-            let (ty, scalar) = (chosen.types[index], operand.length() == Length::Scalar);
+            let (ty, scalar) = (selected.types[index], operand.length() == Length::Scalar);
             let places = match operand.role() {
                 Role::Def | Role::ReadWrite => Some(all.result(context, written, ty, scalar)?),
                 Role::Use | Role::Imm | Role::Sreg | Role::Symbol | Role::Func => {

@@ -13,9 +13,9 @@ use crate::program::Act;
 
 /// Two observers of a launch. Lanes access memory if both allow it.
 #[derive(Debug)]
-pub(crate) struct Both(pub(crate) Box<dyn Observer>, pub(crate) Box<dyn Observer>);
+pub(crate) struct ObserverPair(pub(crate) Box<dyn Observer>, pub(crate) Box<dyn Observer>);
 
-impl Observer for Both {
+impl Observer for ObserverPair {
     fn step(
         &mut self,
         grid: &Grid<'_>,

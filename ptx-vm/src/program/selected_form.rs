@@ -6,7 +6,7 @@ use ptx_ir::{InstId, Operand};
 use ptx_isa::{Form, Nesting, Role, ScalarType, SlotAssignment};
 
 /// The form of an instruction and its operands.
-pub(super) struct Chosen {
+pub(super) struct SelectedForm {
     pub(super) form: &'static Form,
     pub(super) slots: SlotAssignment,
     pub(super) mnemonic: Mnemonic,
@@ -17,7 +17,7 @@ pub(super) struct Chosen {
     pub(super) types: Vec<Option<ScalarType>>,
 }
 
-impl Chosen {
+impl SelectedForm {
     /// The index of the first operand with a role.
     pub(super) fn position_of(&self, role: Role) -> Option<usize> {
         let mut operands = self.form.operands().iter();
@@ -30,19 +30,19 @@ impl Chosen {
 }
 
 /// Selects the form of an instruction, and the operands that belong to the operands of the form.
-pub(super) fn choose(
+pub(super) fn select_form(
     facts: FunctionFacts<'_>,
     queries: &mut Queries<()>,
     inst: InstId,
-) -> Option<Chosen> {
+) -> Option<SelectedForm> {
     let (module, body) = (facts.module(), facts.body());
     let mnemonic = Mnemonic::of(module, body.inst(inst)?.sig)?;
     let written = body.operands(inst);
     let environment = Environment::of(module);
     let pool = body.pool();
     let answer = queries.ask(body, &mnemonic, written, |query| {
-        let selected = environment.select(query).ok()?;
-        let (form, binding) = (selected.form(), selected.operands());
+        let selection = environment.select(query).ok()?;
+        let (form, binding) = (selection.form(), selection.operands());
         let mut operands = Vec::new();
         let mut lengths = Vec::new();
         let mut types = Vec::new();
@@ -61,17 +61,17 @@ pub(super) fn choose(
                     _ => Some(written_operand),
                 }
             }));
-            let bits = selected.width(index);
-            let ty = operand.ty().scalar_type(selected.assignment(), form);
+            let bits = selection.width(index);
+            let ty = operand.ty().scalar_type(selection.assignment(), form);
             let element_bits = ty.map(|ty| u32::from(ty.bits()).max(1));
             let length = bits.zip(element_bits);
             lengths.push(length.map(|(bits, element_bits)| (bits / element_bits) as usize));
             types.push(ty);
         }
-        Some((form, *selected.assignment(), operands, lengths, types))
+        Some((form, *selection.assignment(), operands, lengths, types))
     });
     let (form, slots, operands, lengths, types) = answer??;
-    Some(Chosen {
+    Some(SelectedForm {
         form,
         slots,
         mnemonic,
@@ -94,9 +94,9 @@ pub(crate) fn typed_operands(
     queries: &mut Queries<()>,
     inst: InstId,
 ) -> Option<Vec<TypedOperand>> {
-    let chosen = choose(facts, queries, inst)?;
-    let declared = chosen.form.operands().iter();
-    let operands = declared.zip(chosen.operands).zip(chosen.types);
+    let selected = select_form(facts, queries, inst)?;
+    let declared = selected.form.operands().iter();
+    let operands = declared.zip(selected.operands).zip(selected.types);
     let written = operands.filter_map(|((declared, operand), ty)| {
         Some(TypedOperand {
             operand: operand?,
