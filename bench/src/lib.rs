@@ -1,4 +1,4 @@
-//! What the benchmarks share: the texts that they measure.
+//! The texts that the benchmarks measure.
 
 use std::sync::LazyLock;
 
@@ -23,6 +23,8 @@ pub fn names() -> Vec<&'static str> {
 /// A text by its name; empty if it is missing.
 #[must_use]
 pub fn text(name: &str) -> &'static [u8] {
-    let input = INPUTS.iter().find(|i| i.name == name);
-    input.map_or(&[], |i| &i.text)
+    INPUTS
+        .iter()
+        .find(|input| input.name == name)
+        .map_or(&[], |input| &input.text)
 }

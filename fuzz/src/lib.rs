@@ -1,21 +1,21 @@
-//! What the fuzz targets promise, and a plain mutation loop for machines without libFuzzer.
+//! The fuzz targets, and a mutation loop for machines without libFuzzer.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-// The checks and the damage are those of the tests of `ptx-print`.
+// The checks and the mutations are also those of the tests of `ptx-print`.
 mod modules;
 
 use test_support::check;
 use test_support::mutate;
 
 /// Longer texts are truncated: other tests check depth and size.
-const MOST: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 fn cut(text: &[u8]) -> &[u8] {
-    &text[..text.len().min(MOST)]
+    &text[..text.len().min(MAX_BYTES)]
 }
 
 /// Reading ends, tiles the text, and every diagnostic points into it.
@@ -24,18 +24,17 @@ pub fn parse_total(text: &[u8]) {
     check::reading_is_total(cut(text));
 }
 
-/// What was read prints back byte for byte.
+/// A parsed text is printed byte for byte.
 pub fn roundtrip_exact(text: &[u8]) {
     check::verbatim_is_exact(cut(text));
 }
 
-/// Canonical text is printed for every text; without errors it reads back as the same module and
-/// does not change when printed again.
+/// Every text has a canonical text. That of a text without errors is parsed as the same module, and is its own canonical text.
 pub fn canonical_fixpoint(text: &[u8]) {
     check::canonical_is_stable(&check::verbatim_is_exact(cut(text)));
 }
 
-/// Listing any bytes as a container and reading what they contain ends, within the limit.
+/// Any bytes are read as a container within the limits.
 pub fn container_total(bytes: &[u8]) {
     const LIMIT: u64 = 1 << 20;
     let unpacked = ptx_container::gunzip(bytes, LIMIT);
@@ -47,7 +46,7 @@ pub fn container_total(bytes: &[u8]) {
     }
 }
 
-/// What is done with a text; it panics where a promise is broken.
+/// A check of a text; it panics if the check fails.
 pub type Target = fn(&[u8]);
 
 /// The target of a name.
@@ -102,8 +101,8 @@ pub fn saved(name: &str) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         .collect()
 }
 
-/// Damages the saved texts and runs the target on the result until the time is over; gives how
-/// many texts were tried. `current` contains the current text, in case the target does not return.
+/// Mutates the saved texts and runs the target on the results until the time is over. Returns the number of texts. `current` gets each
+/// text before the target, in case the target does not return.
 pub fn run(
     target: Target,
     seeds: &[Vec<u8>],
@@ -111,7 +110,9 @@ pub fn run(
     seed: u64,
     mut current: impl FnMut(&[u8]),
 ) -> u64 {
-    let (start, mut random, mut tried) = (Instant::now(), mutate::Random::new(seed), 0);
+    let start = Instant::now();
+    let mut random = mutate::Random::new(seed);
+    let mut count = 0;
     while start.elapsed() < time && !seeds.is_empty() {
         let mut text = random.pick(seeds).clone();
         if random.below(4) == 0 {
@@ -129,7 +130,7 @@ pub fn run(
         }
         current(&text);
         target(&text);
-        tried += 1;
+        count += 1;
     }
-    tried
+    count
 }

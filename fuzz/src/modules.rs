@@ -1,4 +1,4 @@
-//! Targets that read a text as a module and work on it. What they promise holds for any text: it may have errors.
+//! The targets that parse a text and use the module. The text may have errors.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -13,17 +13,17 @@ use ptx_vm::{Checker, Launch, Machine};
 use test_support::edits;
 
 /// The longest text: it bounds the time of one run.
-const MOST: usize = 1 << 13;
+const MAX_BYTES: usize = 1 << 13;
 
-/// How many steps a kernel may take.
+/// The maximum number of executed instructions of a kernel.
 const STEPS: u64 = 5_000;
 
 fn cut(text: &[u8]) -> &[u8] {
-    &text[..text.len().min(MOST)]
+    &text[..text.len().min(MAX_BYTES)]
 }
 
-/// The module of a text, and whether it is valid for certain: below a version that is newer than the known ones, unknown words
-/// are warnings, and where they end depends on the lines.
+/// The module of a text, and whether it is certainly valid. In a text with a version that is newer than the known ones, unknown words
+/// are warnings, and their ends depend on the lines.
 fn parse(text: &[u8]) -> (Module, bool) {
     let parsed = ptx_parse::parse(cut(text));
     let is_newer = |d: &Diagnostic| d.code == Code::NewerVersion;

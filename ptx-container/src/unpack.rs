@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{ContainerError, InputFormat, gunzip, unzip};
 
-/// What is in a file, after decompression.
+/// The content of a file after decompression.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Unpacked {

@@ -124,9 +124,9 @@ pub enum Selector {
     Halves(SelectedParts),
 }
 
-/// Of a selector as a number.
+/// The bit of the number of a selector of bytes.
 const BYTES: u16 = 1 << 15;
-/// Of a selector as a number.
+/// The bit of the number of a selector of half-words.
 const HALVES: u16 = 1 << 14;
 
 impl Selector {
@@ -220,7 +220,7 @@ impl From<Component> for Selector {
     }
 }
 
-/// Without the dot.
+/// Parses the text without the dot.
 impl FromStr for Selector {
     type Err = UnknownKeyword;
 

@@ -1,4 +1,4 @@
-//! A buffer before the sink, with short copies of fixed length for what is printed most.
+//! A buffer before the sink. Short texts, which are the most frequent ones, are copied with a fixed length.
 
 use alloc::vec::Vec;
 
@@ -37,7 +37,7 @@ impl<'a, S: Sink> Out<'a, S> {
         Self::with_capacity(sink, CAPACITY)
     }
 
-    /// For a single statement.
+    /// A buffer for a single statement.
     pub(crate) fn short_text(sink: &'a mut S) -> Self {
         Self::with_capacity(sink, 256)
     }
@@ -78,7 +78,7 @@ impl<'a, S: Sink> Out<'a, S> {
         self.len += 1;
     }
 
-    /// Copies sixteen bytes, of which the first `len` count.
+    /// Copies sixteen bytes, of which the first `len` belong to the text.
     #[inline(always)]
     fn fixed(&mut self, bytes: &[u8; 16], len: usize) {
         if self.len + 16 > self.buffer.len() {
@@ -97,13 +97,13 @@ impl<'a, S: Sink> Out<'a, S> {
 
     /// Copies a part of a text. If sixteen bytes can be read, a short part is copied at once.
     #[inline]
-    pub(crate) fn text_in(&mut self, all: &[u8], start: usize, len: usize) {
+    pub(crate) fn text_in(&mut self, text: &[u8], start: usize, len: usize) {
         if len <= 16
-            && let Some(chunk) = all.get(start..).and_then(|t| t.first_chunk::<16>())
+            && let Some(chunk) = text.get(start..).and_then(|t| t.first_chunk::<16>())
         {
             return self.fixed(chunk, len);
         }
-        self.text(all.get(start..start + len).unwrap_or_default());
+        self.text(text.get(start..start + len).unwrap_or_default());
     }
 
     #[inline]
@@ -129,15 +129,15 @@ impl<'a, S: Sink> Out<'a, S> {
             return self.byte(b'0' + n as u8);
         }
         let mut digits = [0u8; 16];
-        let mut at = 10;
+        let mut first = 10;
         while n > 0 {
-            at -= 1;
-            digits[at] = b'0' + (n % 10) as u8;
+            first -= 1;
+            digits[first] = b'0' + (n % 10) as u8;
             n /= 10;
         }
         let mut bytes = [0u8; 16];
-        bytes[..10 - at].copy_from_slice(&digits[at..10]);
-        self.fixed(&bytes, 10 - at);
+        bytes[..10 - first].copy_from_slice(&digits[first..10]);
+        self.fixed(&bytes, 10 - first);
     }
 
     #[inline(always)]
@@ -150,7 +150,7 @@ impl<'a, S: Sink> Out<'a, S> {
 }
 
 impl Out<'_, Vec<u8>> {
-    /// Moves what was printed since the last time to `text`.
+    /// Moves the output since the last call to `text`.
     pub(crate) fn take(&mut self, text: &mut Vec<u8>) {
         text.append(self.sink);
         text.extend_from_slice(self.buffer.get(..self.len).unwrap_or_default());

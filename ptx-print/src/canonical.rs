@@ -118,10 +118,13 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     /// The last gap of a file or a body: no blank line at its end.
     pub(crate) fn end_gap(&mut self, gap: &[u8], preceding: Preceding, level: usize) {
-        let space = |b: &&u8| scan::is(**b, scan::class::WHITESPACE);
-        let used = &gap[..gap.len() - gap.iter().rev().take_while(space).count()];
-        // The first newline is part of the statement before.
-        self.gap(used, preceding, level);
+        let trailing_spaces = gap
+            .iter()
+            .rev()
+            .take_while(|b| scan::is(**b, scan::class::WHITESPACE))
+            .count();
+        // The first newline belongs to the preceding statement.
+        self.gap(&gap[..gap.len() - trailing_spaces], preceding, level);
     }
 
     /// An item other than a function.

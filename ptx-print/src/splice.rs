@@ -1,4 +1,4 @@
-//! The text of an edited module: copies of the source, and between them what edits wrote.
+//! The text of an edited module: copies of the source, and between them the texts of edited statements.
 
 use alloc::vec::Vec;
 
@@ -17,7 +17,10 @@ use crate::canonical::Printer;
 /// The number of statements that are searched for a neighbour whose indentation a new statement takes.
 const NEIGHBOURS: usize = 16;
 
-/// The text of a module, and where the bytes of its source are in it.
+/// Marks a new statement that began a line, and therefore ends it.
+const NEW_LINE: u32 = u32::MAX;
+
+/// The text of a module, with the correspondence between its bytes and those of the source.
 pub(crate) fn print(module: &Module) -> Rewritten {
     let mut written = Vec::new();
     let mut splice = Splice::new(module, &mut written);
@@ -34,7 +37,7 @@ pub(crate) fn print_item(module: &Module, id: ItemId, item: Item) -> Vec<u8> {
     match (item, change) {
         _ if edits.is_some_and(|e| !e.was_read(id)) => splice.write_item(item),
         (Item::Function(function), _) => {
-            splice.at = Some(module.span(id).start);
+            splice.source_end = Some(module.span(id).start);
             splice.function(id, function);
         }
         (_, Some(Change::Patched(patches))) => splice.copy_patched(module.span(id), patches, None),
@@ -64,14 +67,14 @@ struct Splice<'m, 'o> {
     module: &'m Module,
     text: Vec<u8>,
     map: OffsetMap,
-    /// If the text ends with a copy of the source, where the copied part ends.
-    at: Option<u32>,
+    /// The end of the copied part of the source if the text ends with one, [`NEW_LINE`] in a new statement that began a line.
+    source_end: Option<u32>,
     newline: &'static [u8],
-    /// Whether the source ends in a comment that the end of a line would end.
+    /// Whether the source ends in a comment that extends to the end of its line.
     ends_in_comment: bool,
     /// Whether the text ends with that comment.
     in_comment: bool,
-    /// Writes what cannot be copied.
+    /// Prints the statements that are not copied.
     printer: Printer<'m, 'o, Vec<u8>>,
     written: Vec<u8>,
 }
@@ -79,14 +82,14 @@ struct Splice<'m, 'o> {
 impl<'m, 'o> Splice<'m, 'o> {
     fn new(module: &'m Module, written: &'o mut Vec<u8>) -> Self {
         let source = module.source();
-        let first = source.iter().position(|&b| b == b'\n');
-        let returns = first.is_some_and(|i| i > 0 && source.get(i - 1) == Some(&b'\r'));
+        let newline = source.iter().position(|&b| b == b'\n');
+        let has_return = newline.is_some_and(|i| i > 0 && source.get(i - 1) == Some(&b'\r'));
         Self {
             module,
             text: Vec::new(),
             map: OffsetMap::new(),
-            at: None,
-            newline: if returns { b"\r\n" } else { b"\n" },
+            source_end: None,
+            newline: if has_return { b"\r\n" } else { b"\n" },
             ends_in_comment: ends_in_comment(module),
             in_comment: false,
             printer: Printer::new(module, &Style::default(), Out::new(written)),
@@ -101,7 +104,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         let new = self.text.len() as u32;
         self.map.push(span.start, new, bytes.len() as u32);
         self.text.extend_from_slice(bytes);
-        self.at = Some(span.end);
+        self.source_end = Some(span.end);
         let is_last = !bytes.is_empty() && span.end as usize == self.module.source().len();
         self.in_comment = self.ends_in_comment && is_last;
     }
@@ -119,7 +122,7 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     /// Prepares for text of the source that begins at `start`, which need not follow the text so far in the source.
     fn join(&mut self, start: u32, indent: &[u8]) {
-        if self.at == Some(start) {
+        if self.source_end == Some(start) {
             return;
         }
         self.end_comment();
@@ -148,12 +151,10 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     /// The indentation of the current line.
     fn line_indent(&self) -> Vec<u8> {
-        let space = |b: &&u8| matches!(b, b' ' | b'\t');
-        let line = self.text.get(self.line_start()..).unwrap_or_default();
-        line.iter().take_while(space).copied().collect()
+        indentation(self.text.get(self.line_start()..).unwrap_or_default())
     }
 
-    /// Adds what the printer wrote, with the line endings of the source.
+    /// Adds the output of the printer, with the line endings of the source.
     fn add_written(&mut self) {
         self.written.clear();
         self.printer.out.take(&mut self.written);
@@ -180,11 +181,11 @@ impl<'m, 'o> Splice<'m, 'o> {
             if token.kind == TokenKind::Whitespace {
                 continue;
             }
-            let own_line = self.line_start() + indent.len() == self.text.len();
+            let begins_line = self.line_start() + indent.len() == self.text.len();
             let text = token.span.of(source).trim_ascii_end();
             let start = statement.start + token.span.start;
             self.copy(Span::new(start, start + text.len() as u32));
-            if own_line || token.kind != TokenKind::BlockComment {
+            if begins_line || token.kind != TokenKind::BlockComment {
                 self.text.extend_from_slice(self.newline);
                 self.text.extend_from_slice(&indent);
             } else {
@@ -220,8 +221,8 @@ impl<'m, 'o> Splice<'m, 'o> {
         });
     }
 
-    /// Adds a space before a new piece that would continue the word before it, as what it replaces did not: the name `a` for `%r`
-    /// in `mov.b32%r,1`.
+    /// Adds a space before a new piece that would continue the word before it, unlike the replaced piece: the name `a` for `%r` in
+    /// `mov.b32%r,1`.
     fn divide(&mut self, piece_start: usize, replaced: Span) {
         let is_word = |b: Option<&u8>| {
             b.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
@@ -233,7 +234,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
     }
 
-    /// The comments of a piece of the source that was replaced, after what replaced it.
+    /// Copies the comments of a replaced piece of the source after its replacement.
     fn comments_after(&mut self, span: Span) {
         let source = span.of(self.module.source());
         for token in Lexer::fragment(source).filter(|t| t.kind.is_trivia()) {
@@ -242,9 +243,9 @@ impl<'m, 'o> Splice<'m, 'o> {
             }
             let text = token.span.of(source).trim_ascii_end();
             let start = span.start + token.span.start;
-            let marker = token.kind == TokenKind::LineMarker;
+            let is_marker = token.kind == TokenKind::LineMarker;
             self.text
-                .extend_from_slice(if marker { self.newline } else { b" " });
+                .extend_from_slice(if is_marker { self.newline } else { b" " });
             self.copy(Span::new(start, start + text.len() as u32));
             if token.kind != TokenKind::BlockComment {
                 self.text.extend_from_slice(self.newline);
@@ -252,7 +253,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
     }
 
-    /// The text that stays of a removed statement: its comments unless they are removed too, and the line if something else is on it.
+    /// Copies the remaining text of a removed statement: its comments unless they are removed too, and its line if other text is on it.
     fn removed(&mut self, mut extent: Extent, comments: RemovedComments) {
         match comments {
             RemovedComments::None => {}
@@ -278,27 +279,22 @@ impl<'m, 'o> Splice<'m, 'o> {
             if extent.has_comments {
                 self.inner_comments(extent.statement);
             }
-            let trail = extent.trailing.of(source);
-            let spaces = trail
-                .iter()
-                .take_while(|b| matches!(b, b' ' | b'\t'))
-                .count() as u32;
+            let spaces = indentation(extent.trailing.of(source)).len() as u32;
             self.copy(Span::new(
                 extent.trailing.start + spaces,
                 extent.trailing.end,
             ));
             return;
         }
-        let began = self.begins_line();
-        if began && !ends_line {
-            self.copy(same_line);
-        } else if !began && ends_line {
-            self.copy(extent.trailing);
+        match (self.begins_line(), ends_line) {
+            (true, false) => self.copy(same_line),
+            (false, true) => self.copy(extent.trailing),
+            _ => {}
         }
-        self.at = Some(extent.trailing.end);
+        self.source_end = Some(extent.trailing.end);
     }
 
-    /// The text that stays of a statement that was removed with its comments.
+    /// Copies the remaining text of a statement that was removed with its comments.
     fn removed_with_comments(&mut self, extent: Extent) {
         self.join(extent.leading.start, b"");
         self.copy(Span::new(extent.leading.start, extent.attached));
@@ -308,12 +304,12 @@ impl<'m, 'o> Splice<'m, 'o> {
             let len = self.newline.len().min(trailing.len()) as u32;
             self.copy(Span::new(extent.trailing.end - len, extent.trailing.end));
         }
-        self.at = Some(extent.trailing.end);
+        self.source_end = Some(extent.trailing.end);
     }
 
     // --- statements ---
 
-    /// Everything between the braces of a body, and the braces.
+    /// Writes a body with its braces.
     fn body(&mut self, body: &'m Body) {
         let Some(edits) = body.edits() else {
             return self.copy(Span::new(body.base(), body.base() + body.end()));
@@ -322,7 +318,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         let trivia = TriviaMap::of_body(self.module, body);
         self.copy(trivia.head());
         let mut next = edits.first();
-        // The indentation of consecutive new statements: of labels, of others.
+        // The indentation of consecutive new statements: of labels, and of others.
         let mut indents = [None, None];
         while let Some(id) = next {
             let mut last = id;
@@ -330,8 +326,9 @@ impl<'m, 'o> Splice<'m, 'o> {
                 let statement = body.statement(id);
                 if statement != Some(Statement::Removed) {
                     let kind = usize::from(!matches!(statement, Some(Statement::Label(_))));
-                    let brace = matches!(statement, Some(Statement::Open(_) | Statement::Close(_)));
-                    if brace {
+                    let is_brace =
+                        matches!(statement, Some(Statement::Open(_) | Statement::Close(_)));
+                    if is_brace {
                         indents = [None, None];
                     }
                     let indent = indents[kind]
@@ -340,7 +337,7 @@ impl<'m, 'o> Splice<'m, 'o> {
                     self.begin_new(&indent);
                     self.write_statement(body, id);
                     self.end_new();
-                    if brace {
+                    if is_brace {
                         indents = [None, None];
                     }
                 }
@@ -374,7 +371,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.copy(Span::new(tail.start, body.base() + body.end()));
     }
 
-    /// A statement that is not as the source has it; one that is, too.
+    /// Writes a statement, which an edit may have changed or created.
     fn write_statement(&mut self, body: &'m Body, id: StmtId) {
         let edits = body.edits();
         let was_read = edits.is_none_or(|e| e.was_read(id));
@@ -384,11 +381,11 @@ impl<'m, 'o> Splice<'m, 'o> {
             Some(Change::Patched(patches)) => self.copy_patched(span, patches, Some((body, id))),
             None if was_read => self.copy(span),
             _ => {
-                let comments = body
+                let has_comments = body
                     .stmt_spans()
                     .get(id.index())
-                    .is_some_and(|o| o.has_comments());
-                if was_read && comments {
+                    .is_some_and(|span| span.has_comments());
+                if was_read && has_comments {
                     self.inner_comments(span);
                 }
                 self.printer.statement(body, id);
@@ -401,21 +398,21 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.end_comment();
         if self.begins_line() {
             self.text.extend_from_slice(indent);
-            self.at = Some(u32::MAX);
+            self.source_end = Some(NEW_LINE);
         } else {
             self.separate();
-            self.at = None;
+            self.source_end = None;
         }
     }
 
     fn end_new(&mut self) {
-        if self.at == Some(u32::MAX) {
+        if self.source_end == Some(NEW_LINE) {
             self.text.extend_from_slice(self.newline);
         }
-        self.at = None;
+        self.source_end = None;
     }
 
-    /// The indentation for a statement: that of the nearest like it which begins a line.
+    /// The indentation for a statement: that of the nearest statement of the same kind which begins a line.
     fn indent_of(
         &self,
         body: &Body,
@@ -423,8 +420,8 @@ impl<'m, 'o> Splice<'m, 'o> {
         trivia: &TriviaMap<'_>,
         id: StmtId,
     ) -> Vec<u8> {
-        let (of, depth) = placed(body, edits, id);
-        let mut indent = self.indent_near(body, edits, trivia, of);
+        let (outermost, depth) = outermost_new_brace(body, edits, id);
+        let mut indent = self.indent_near(body, edits, trivia, outermost);
         if !matches!(body.statement(id), Some(Statement::Label(_))) {
             indent.resize(indent.len() + depth, b'\t');
         }
@@ -471,15 +468,13 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     /// The indentation of the line of the `}` of a body.
     fn brace_indent(&self, body: &Body) -> Vec<u8> {
-        let before =
-            Span::new(0, (body.base() + body.end()).saturating_sub(1)).of(self.module.source());
-        let line = before
+        let brace = (body.base() + body.end()).saturating_sub(1);
+        let preceding = Span::new(0, brace).of(self.module.source());
+        let line_start = preceding
             .iter()
             .rposition(|&b| b == b'\n')
             .map_or(0, |i| i + 1);
-        let line = before.get(line..).unwrap_or_default();
-        let space = |b: &&u8| matches!(b, b' ' | b'\t');
-        line.iter().take_while(space).copied().collect()
+        indentation(preceding.get(line_start..).unwrap_or_default())
     }
 
     // --- items ---
@@ -487,8 +482,10 @@ impl<'m, 'o> Splice<'m, 'o> {
     fn module(&mut self) {
         let module = self.module;
         let trivia = TriviaMap::of_module(module);
-        let items = module.item_table().iter();
-        let edited: Vec<usize> = items
+        // The items of functions with edited bodies.
+        let edited_functions: Vec<usize> = module
+            .item_table()
+            .iter()
             .filter(|(_, item)| match item {
                 Item::Function(f) => module.body(*f).is_some_and(|b| b.edits().is_some()),
                 _ => false,
@@ -498,8 +495,8 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.text
             .reserve(module.source().len() + module.source().len() / 16);
         self.copy(trivia.head());
-        let none = Edits::<ItemId>::new(module.item_table().len());
-        let edits = module.edits().unwrap_or(&none);
+        let no_edits = Edits::<ItemId>::new(module.item_table().len());
+        let edits = module.edits().unwrap_or(&no_edits);
         let mut next = edits.first();
         while let Some(id) = next {
             let mut last = id;
@@ -513,10 +510,11 @@ impl<'m, 'o> Splice<'m, 'o> {
             } else {
                 let extent = trivia.extent(id.index());
                 let change = edits.change(id);
-                let inner = edited.binary_search(&id.index());
+                let edited_function = edited_functions.binary_search(&id.index());
                 if let Some(&Change::Removed(comments)) = change {
                     self.removed(extent, comments);
-                } else if let (Item::Function(f), true) = (item, inner.is_ok() || change.is_some())
+                } else if let Item::Function(f) = item
+                    && (edited_function.is_ok() || change.is_some())
                 {
                     self.join(extent.leading.start, b"");
                     self.copy(extent.leading);
@@ -539,10 +537,12 @@ impl<'m, 'o> Splice<'m, 'o> {
                     self.copy(extent.trailing);
                 } else {
                     let run_end = edits.unchanged_run(id).index();
-                    let next_edited = inner.err().and_then(|index| edited.get(index));
-                    let stop = next_edited.map_or(run_end, |&e| run_end.min(e - 1));
-                    last = ItemId::from_index(stop);
-                    let end = trivia.extent(stop).trailing.end;
+                    let next_edited = edited_function
+                        .err()
+                        .and_then(|index| edited_functions.get(index));
+                    let last_index = next_edited.map_or(run_end, |&e| run_end.min(e - 1));
+                    last = ItemId::from_index(last_index);
+                    let end = trivia.extent(last_index).trailing.end;
                     self.join(extent.leading.start, b"");
                     self.copy(Span::new(extent.leading.start, end));
                 }
@@ -554,13 +554,13 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.copy(tail);
     }
 
-    /// A new item, from its record.
+    /// Prints an item from its record.
     fn write_item(&mut self, item: Item) {
         self.printer.new_item(item);
         self.add_written();
     }
 
-    /// The header of a function that was read.
+    /// Copies the header of a parsed function, with its patches.
     fn header(&mut self, header: Span, change: Option<&Change>) {
         match change {
             Some(Change::Patched(patches)) => self.copy_patched(header, patches, None),
@@ -568,7 +568,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
     }
 
-    /// A function that was read.
+    /// Writes a parsed function.
     fn function(&mut self, item: ItemId, function: FuncId) {
         let span = self.module.span(item);
         let body = self.module.body(function);
@@ -582,7 +582,15 @@ impl<'m, 'o> Splice<'m, 'o> {
     }
 }
 
-/// Whether the last token of the source of a module is a comment that the end of a line would end.
+/// The spaces and tabs at the start of a line.
+fn indentation(line: &[u8]) -> Vec<u8> {
+    line.iter()
+        .take_while(|b| matches!(b, b' ' | b'\t'))
+        .copied()
+        .collect()
+}
+
+/// Whether the last token of the source of a module is a comment that extends to the end of its line.
 fn ends_in_comment(module: &Module) -> bool {
     let source = module.source();
     if matches!(source.last(), None | Some(b'\n')) {
@@ -598,9 +606,9 @@ fn ends_in_comment(module: &Module) -> bool {
     matches!(kind, Some(TokenKind::LineComment | TokenKind::LineMarker))
 }
 
-/// The outermost `{` around a new statement that is new itself, and how many there are; the statement where there is none. A `}`
+/// The outermost new `{` around a new statement, and the number of new `{` around it; the statement itself if there is none. A `}`
 /// is treated like its `{`.
-fn placed(body: &Body, edits: &Edits<StmtId>, id: StmtId) -> (StmtId, usize) {
+fn outermost_new_brace(body: &Body, edits: &Edits<StmtId>, id: StmtId) -> (StmtId, usize) {
     let (mut outer, mut depth) = (id, 0);
     let mut enclosing = body.scope_around(id);
     if let Some(Statement::Close(scope)) = body.statement(id)

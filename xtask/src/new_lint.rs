@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, ensure};
 pub(crate) struct Args {
     /// The name, such as `missed-vector`
     name: String,
-    /// What a finding is, as the title of its page: `adjacent accesses that could be one vector access`
+    /// The title of the page of a finding, such as `adjacent accesses that could be one vector access`
     title: String,
 }
 
