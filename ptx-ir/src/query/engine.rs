@@ -1,9 +1,9 @@
 //! Asks the instruction table about instructions of a module, once for each mnemonic and shape.
 
 use alloc::vec::Vec;
+use hashbrown::HashMap;
 use ptx_isa::{Directive, InstQuery};
 
-use super::cache::ShapeCache;
 use super::encode::{Encoder, Immediates};
 use super::{Mnemonic, NameTypes, ShapeKey, tag};
 use crate::{Body, FuncId, Module, Operand, SigId};
@@ -201,6 +201,43 @@ impl<A: Copy> Queries<A> {
         };
         encoder.encode(operands, &mut self.key).ok()?;
         Some(ask_table(mnemonic, &self.key, ask))
+    }
+}
+
+/// Remembers an answer for every mnemonic and shape of a module. Does not allocate before the first answer.
+#[derive(Clone, Debug)]
+struct ShapeCache<A> {
+    /// The answers for keys that fit in one word.
+    short: HashMap<(u128, SigId), A>,
+    long: HashMap<(ShapeKey, SigId), A>,
+}
+
+impl<A: Copy> ShapeCache<A> {
+    fn new() -> Self {
+        Self {
+            short: HashMap::new(),
+            long: HashMap::new(),
+        }
+    }
+
+    #[inline]
+    fn get(&self, sig: SigId, key: &ShapeKey) -> Option<A> {
+        match key.short() {
+            Some(short) => self.short.get(&(short, sig)).copied(),
+            None => self.get_long(sig, key),
+        }
+    }
+
+    #[cold]
+    fn get_long(&self, sig: SigId, key: &ShapeKey) -> Option<A> {
+        self.long.get(&(key.clone(), sig)).copied()
+    }
+
+    fn insert(&mut self, sig: SigId, key: &ShapeKey, answer: A) {
+        match key.short() {
+            Some(short) => self.short.insert((short, sig), answer),
+            None => self.long.insert((key.clone(), sig), answer),
+        };
     }
 }
 

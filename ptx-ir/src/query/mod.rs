@@ -26,7 +26,6 @@
 //! }
 //! ```
 
-mod cache;
 mod decode;
 mod encode;
 mod engine;
