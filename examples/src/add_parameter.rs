@@ -44,7 +44,7 @@ pub const BEFORE: &str = "\
 }
 ";
 
-/// Gives `scale` a second parameter `factor` and every call the argument `factor`.
+/// Adds a second parameter `factor` to `scale`, and the argument `factor` to every call.
 pub fn add_factor(module: &mut Module, factor: i64) -> Result<(), EditError> {
     let Some(scale) = module.function("scale") else {
         return Err(EditError::NoBody);

@@ -24,7 +24,7 @@ pub const KERNELS: [&str; 4] = [
     "neighbours_in_rows",
     "follow_in_rows",
 ];
-/// What is put before their names.
+/// The prefix of their names.
 pub const PREFIX: &str = "rust_";
 
 /// A function that rustc calls and leaves to the program: the end of its mangled name, the types of its result and parameters, whether
@@ -264,7 +264,7 @@ pub fn on_machine(module: &Module, kernel: &str, numbers: &[u32], width: usize) 
     ))
 }
 
-/// What the same functions compute here.
+/// The results of the same functions on the host.
 #[must_use]
 pub fn on_host(kernel: &str, numbers: &[u32], width: usize) -> Output {
     let mut numbers = numbers.to_vec();

@@ -43,7 +43,7 @@ fn check_count(
     if count == declared.len() {
         return Ok(());
     }
-    let all: Result<Vec<String>, BuildError> =
+    let parameters: Result<Vec<String>, BuildError> =
         declared.iter().map(Declaration::parameter).collect();
     let message = format!(
         "{count} {what}{} for the {} of {callee}",
@@ -53,7 +53,7 @@ fn check_count(
     let help = if declared.is_empty() {
         format!("it {verb} nothing")
     } else {
-        format!("it {verb} ({})", all?.join(", "))
+        format!("it {verb} ({})", parameters?.join(", "))
     };
     BuildErrorKind::Argument.refuse(Code::CallCount, message, help)
 }
@@ -103,7 +103,7 @@ impl FunctionBuilder<'_> {
         })
     }
 
-    /// Calls what a register points to. The table is one of [`call_targets`](Self::call_targets) or
+    /// Calls the function that a register points to. The table is one of [`call_targets`](Self::call_targets) or
     /// [`call_prototype`](Self::call_prototype); the interface repeats its parameters and results.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ impl FunctionBuilder<'_> {
         Ok(())
     }
 
-    /// Declares the variable that passes a parameter, and lists what is stored to it or loaded from it.
+    /// Declares the variable that passes a parameter, and lists the values that are stored to it or loaded from it.
     fn pass(
         &mut self,
         stem: &str,

@@ -13,7 +13,7 @@ use crate::handle::Dependency;
 use crate::interface::FunctionHeader;
 use crate::module::tables::Tables;
 
-/// A text that was parsed, and what was written around it.
+/// A parsed text with the text around it.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) module: Module,
@@ -86,7 +86,7 @@ pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> 
     let shape = function.map_or_else(FunctionHeader::default, |f| f.interface.shape());
     let header = shape.header(body.kind, &body.name).unwrap_or_default();
     let _ = writeln!(text, "{header}\n{{");
-    // What is declared in a scope may have the name of a parameter.
+    // A declaration in a scope may have the name of a parameter.
     let inside = body.is_in_scope();
     if inside {
         text.push_str("{\n");
@@ -103,7 +103,7 @@ pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> 
     (text, start)
 }
 
-/// Declares registers, variables and tables of a function; gives the labels, which are placed after the text.
+/// Declares registers, variables and tables of a function; returns the labels, which are placed after the text.
 fn declare(body: &Body, mentions: &[Dependency], text: &mut String) -> String {
     let mut labels = String::new();
     for mention in mentions {

@@ -246,7 +246,7 @@ impl Declaration {
         self
     }
 
-    /// The alignment of what a [pointer](Self::pointer) points to, in its own spelling.
+    /// Sets the alignment of the memory that a [pointer](Self::pointer) points to, in its own spelling.
     #[must_use]
     pub fn pointer_align(mut self, bytes: impl Into<Number>) -> Self {
         let to = self.pointer.map_or("", |(to, _)| to);
@@ -284,7 +284,7 @@ impl Declaration {
         &self.first.text
     }
 
-    /// Refuses what gives nothing a name.
+    /// Refuses a declaration without names.
     pub(crate) fn has_members(&self) -> Result<(), BuildError> {
         match (self.first.members()?.is_empty(), &self.first.count) {
             (true, Some(count)) => Err(no_variables(&format!(

@@ -131,7 +131,7 @@ pub(crate) struct LabelInfo {
     pub(crate) visible: bool,
     /// The scope that it is placed in.
     pub(crate) place: Option<u32>,
-    /// The only scope that it can be placed in; none for a name that nothing else has.
+    /// The only scope that it can be placed in; `None` for a unique name.
     pub(crate) home: Option<u32>,
     /// The scopes of the statements that mention it, before it is placed.
     pub(crate) waiting: Vec<u32>,

@@ -225,7 +225,7 @@ impl Draft {
         self.push(Item::Directive(id));
     }
 
-    /// Copies the items of a module that begin at or after `start`, with their comments. `declared` gives the symbols of names
+    /// Copies the items of a module that begin at or after `start`, with their comments. `declared` returns the symbols of names
     /// that the module has already. Returns the symbols of the items by their names.
     pub(crate) fn import(
         &mut self,
@@ -285,7 +285,7 @@ impl Draft {
         Some((id, self.module.functions().get(id)?.symbol?))
     }
 
-    /// Gives a function that exists already the header of the function that begins at or after `start`.
+    /// Sets the header of an existing function to that of the function that begins at or after `start`.
     pub(crate) fn set_function_header(
         &mut self,
         parsed: &Module,
@@ -316,7 +316,7 @@ impl Draft {
         self.open_functions == 0
     }
 
-    /// The module without what was abandoned.
+    /// The module without abandoned functions.
     pub(crate) fn finish(mut self) -> Module {
         let mut module = if self.has_leftovers {
             self.without_leftovers()

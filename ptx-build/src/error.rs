@@ -135,7 +135,7 @@ impl BuildError {
         self.0.code
     }
 
-    /// The message, which says what is wrong.
+    /// The description of the error.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message

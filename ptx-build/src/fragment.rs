@@ -64,7 +64,7 @@ pub(crate) struct Fragment<'t> {
     pub(crate) operands: Vec<Substitute>,
 }
 
-/// A fragment that is legal where it was checked.
+/// A fragment that was checked as legal at its place.
 pub(crate) struct CheckedFragment {
     pub(crate) report: AsmReport,
     /// The names of the registers that are written, each with its place in the template.
@@ -129,18 +129,18 @@ impl Part<'_> {
         self.0.holds(body.source_span(stmt).start)
     }
 
-    fn has(&self, what: impl Fn(Statement) -> bool) -> bool {
+    fn has(&self, condition: impl Fn(Statement) -> bool) -> bool {
         let mut bodies = self.0.module.definitions().map(|(_, _, body)| body);
         bodies.any(|body| {
-            let mut all = body.statements();
-            all.any(|(stmt, statement)| what(statement) && self.holds(body, stmt))
+            body.statements()
+                .any(|(stmt, statement)| condition(statement) && self.holds(body, stmt))
         })
     }
 
     /// Whether the fragment itself declares a name.
     fn declares(&self, name: &str) -> bool {
-        let member = |of: &str| {
-            let number = name.strip_prefix(of);
+        let is_member = |range: &str| {
+            let number = name.strip_prefix(range);
             number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
         let mut bodies = self.0.module.definitions().map(|(_, _, body)| body);
@@ -154,16 +154,16 @@ impl Part<'_> {
                 .filter(|(_, l)| self.holds(body, l.stmt));
             let text = |name| self.0.module.name(name);
             registers.any(|(_, r)| match r.count {
-                Some(_) => member(text(r.name)),
+                Some(_) => is_member(text(r.name)),
                 None => text(r.name) == name,
             }) || vars.any(|(_, v)| match v.number {
-                Some(_) => member(text(v.name)),
+                Some(_) => is_member(text(v.name)),
                 None => text(v.name) == name,
             }) || labels.any(|(_, l)| text(l.name) == name)
         })
     }
 
-    /// The effects of the instructions, and the places of the writes; `called` gives the name of a register in the report.
+    /// The effects of the instructions, and the places of the writes. `called` returns the name of a register in the report.
     fn report(&self, called: impl Fn(&str) -> String) -> (AsmReport, Vec<(String, Span)>) {
         let (mut report, mut writes) = (AsmReport::default(), Vec::new());
         let module = &self.0.module;
@@ -196,8 +196,9 @@ impl Part<'_> {
                 for place in f.writes().chain(f.conditional_writes()) {
                     let (name, span) = (register(place), body.source_span(stmt));
                     add(&mut report.writes, &name);
-                    let back = |at: u32| (at as usize).saturating_sub(self.0.start) as u32;
-                    writes.push((name, Span::new(back(span.start), back(span.end))));
+                    let [start, end] = [span.start, span.end]
+                        .map(|offset| (offset as usize).saturating_sub(self.0.start) as u32);
+                    writes.push((name, Span::new(start, end)));
                 }
                 report.memory.extend(f.memory());
                 report.barrier |= f.is_barrier();

@@ -105,12 +105,12 @@ impl HandleOwners {
         }
     }
 
-    /// A handle that does not belong to the place where it is used: a function, or the module itself.
+    /// The error for a handle of another function or module than the one that uses it.
     #[cold]
     pub(crate) fn refuse(&self, handle: Handle, place: Option<&str>) -> BuildError {
         let (owner, index) = handle.owner();
         let noun = handle.noun();
-        let what = match self.find(owner).and_then(|i| self.0.get(i)) {
+        let description = match self.find(owner).and_then(|i| self.0.get(i)) {
             Some((_, names)) => {
                 let name = names.name(handle, index);
                 let name = name.map_or(String::new(), |n| format!(" `{n}`"));
@@ -119,7 +119,7 @@ impl HandleOwners {
             None => format!("a {noun} of another module"),
         };
         let place = place.map_or("the module".to_string(), |p| format!("`{p}`"));
-        let message = format!("{what} is used in {place}, where it does not belong");
+        let message = format!("{description} is used in {place}, where it does not belong");
         BuildError::new(BuildErrorKind::Foreign, message, handle.help())
     }
 }

@@ -13,8 +13,8 @@ use crate::handle::Dependency;
 use crate::module::ModuleBuilder;
 use crate::template::{AsmStyle, Substitute};
 
-/// An operand of inline assembly, as its constraint says it: a register of a type that is written, read or both, or a text that
-/// is put in.
+/// An operand of inline assembly according to its constraint: a register of a type that is written, read or both, or a text that
+/// is inserted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsmOperand {
     name: String,
@@ -89,7 +89,7 @@ impl AsmOperand {
         self
     }
 
-    /// A register by its constraint: `=` or `+` for what is written, `&`, and a letter.
+    /// A register by its constraint: `=` or `+` for a written register, `&`, and a letter.
     ///
     /// | letter | register |
     /// |---|---|

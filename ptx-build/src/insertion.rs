@@ -185,7 +185,7 @@ impl Built {
 
 /// Builds statements that are inserted into a function: a [`FunctionBuilder`] that also returns handles for what the function declares.
 ///
-/// Headers, parameters and directives of the function cannot be changed through it: what is set is dropped.
+/// Headers, parameters and directives of the function cannot be changed through it: changes are ignored.
 #[derive(Debug)]
 pub struct Insertion<'b, 'e> {
     builder: FunctionBuilder<'b>,

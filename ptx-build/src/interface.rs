@@ -116,8 +116,11 @@ impl FunctionHeader {
     /// The header with one name for all parameters that have one.
     pub(crate) fn unnamed(&self) -> Self {
         let mut unnamed = self.clone();
-        let all = unnamed.returns.iter_mut().chain(&mut unnamed.params);
-        all.filter(|d| d.name() != "_").for_each(|d| d.rename("p"));
+        for declaration in unnamed.returns.iter_mut().chain(&mut unnamed.params) {
+            if declaration.name() != "_" {
+                declaration.rename("p");
+            }
+        }
         unnamed
     }
 
@@ -177,9 +180,10 @@ impl FunctionHeader {
     }
 }
 
-fn list(all: &[Declaration], between: &str) -> Result<String, BuildError> {
-    let all: Result<Vec<String>, BuildError> = all.iter().map(Declaration::parameter).collect();
-    Ok(all?.join(between))
+fn list(declarations: &[Declaration], separator: &str) -> Result<String, BuildError> {
+    let parameters: Result<Vec<String>, BuildError> =
+        declarations.iter().map(Declaration::parameter).collect();
+    Ok(parameters?.join(separator))
 }
 
 /// `.pragma "…", "…";`

@@ -41,7 +41,7 @@ impl<'s> NameScope<'s> {
         self.body.map(|b| b.name.as_str())
     }
 
-    /// Notes what a text mentions; gives its name.
+    /// Records an entity that a text mentions; returns its name.
     pub(crate) fn mention(&mut self, named: Named<'s>) -> &'s str {
         self.mentions.push(named.dependency);
         named.name

@@ -18,7 +18,7 @@ pub(crate) enum Meaning {
     Item,
 }
 
-/// A meaning, and how many scopes are open where it was declared; 0 for the module.
+/// A meaning with the number of scopes around its declaration; 0 for the module.
 pub(crate) type Declared = (usize, Meaning);
 
 /// Names with the meaning that each has in the innermost scope.
@@ -34,7 +34,7 @@ impl NameTable {
         self.0.contains_key(name)
     }
 
-    /// Gives a name a meaning, or none; gives the meaning that it had.
+    /// Sets the meaning of a name, or removes it; returns the previous one.
     pub(crate) fn set(&mut self, name: &str, meaning: Option<Declared>) -> Option<Declared> {
         match (self.0.get_mut(name), meaning) {
             (Some(last), Some(meaning)) => Some(core::mem::replace(last, meaning)),

@@ -91,7 +91,7 @@ pub(crate) fn constant(text: &str, module: &mut Module, pool: &mut OperandPool) 
     ))
 }
 
-/// The operand of a constant with this spelling, whatever it is.
+/// The operand of a constant with this spelling, which may be invalid.
 pub(crate) fn spelled(text: &str, module: &mut Module, pool: &mut OperandPool) -> Operand {
     let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
     let value = read.value.unwrap_or(ConstValue::INVALID);

@@ -99,7 +99,7 @@ const fn address(base: Base, offset: Option<i64>) -> AddressExpr {
     }
 }
 
-/// `[a]`: the memory at a register or variable. With an offset, `a + 16` says the same.
+/// `[a]`: the memory at a register or variable. An address with an offset is also written `a + 16`.
 pub fn at(base: impl Into<AddressExpr>) -> AddressExpr {
     base.into()
 }
@@ -240,7 +240,7 @@ pub fn bracket<const N: usize>(parts: [OperandExpr; N]) -> OperandExpr {
     OperandExpr::Bracket(Vec::from(parts))
 }
 
-/// Vectors and brackets of what is legal do not nest deeper.
+/// The maximum nesting of vectors and brackets, which no legal operand reaches.
 const DEPTH: usize = 6;
 
 impl OperandExpr {

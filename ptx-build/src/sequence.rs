@@ -52,7 +52,7 @@ impl Sequence {
         });
     }
 
-    /// Adds the statements of a parsed body that are in a part of the source, as far as `add` gives them an id, with the comments
+    /// Adds the statements of a parsed body that are in a part of the source and for which `add` returns an id, with the comments
     /// between and inside of them.
     pub(crate) fn add_parsed(
         &mut self,

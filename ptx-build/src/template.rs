@@ -24,7 +24,7 @@ pub(crate) struct Substitute {
     /// Its name; empty for one without.
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Whether the text means nothing else wherever it is found.
+    /// Whether each occurrence of the text is a use of the operand.
     pub(crate) is_unique: bool,
 }
 

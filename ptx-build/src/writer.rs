@@ -193,7 +193,7 @@ impl Writer<'_> {
 
     // --- groups ---
 
-    /// Begins what encloses operands; gives where they begin.
+    /// Begins a group of operands; returns the position of the first one.
     #[inline]
     pub(crate) fn open(&mut self) -> usize {
         self.body.pending.groups += 1;

@@ -12,7 +12,7 @@ pub struct Unpacked {
     pub content: Option<Vec<u8>>,
     /// The format of the content. The files of a zip archive are an archive.
     pub format: InputFormat,
-    /// The format for messages: that of the file or, of a gzip file, of what is in it.
+    /// The format for messages: that of the file, or that of the decompressed content of a gzip file.
     pub named: InputFormat,
     /// Whether the file is compressed by gzip.
     pub is_gzip: bool,

@@ -52,13 +52,13 @@ pub enum OperandTest {
     Texture,
     /// It is a register of 128 bits.
     B128,
-    /// It is an unsigned integer register, or a vector of nothing else.
+    /// It is an unsigned integer register, or a vector of only such registers.
     Unsigned,
     /// It is an integer other than zero, or a vector with one among its elements.
     Nonzero,
     /// It is a vector of this length.
     Vector(u16),
-    /// It is a register, general or special, of fewer than this many bits, or a vector of nothing else.
+    /// It is a register, general or special, of fewer than this many bits, or a vector of only such registers.
     Below(u16),
 }
 

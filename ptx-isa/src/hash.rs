@@ -13,8 +13,8 @@ pub(crate) fn hash(word: &[u8]) -> u64 {
         }
         state = step(state, u64::from_le_bytes(*last));
     } else if let (Some(first), Some(last)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
-        let both = (u32::from_le_bytes(*first) as u64) << 32 | u32::from_le_bytes(*last) as u64;
-        state = step(state, both);
+        let bits = (u32::from_le_bytes(*first) as u64) << 32 | u32::from_le_bytes(*last) as u64;
+        state = step(state, bits);
     } else {
         let chunk = word.iter().fold(0, |bits, &byte| bits << 8 | byte as u64);
         state = step(state, chunk);

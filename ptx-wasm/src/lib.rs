@@ -31,7 +31,7 @@ impl Session {
         }
     }
 
-    /// Takes a message of the client as JSON, and gives all messages for the client.
+    /// Receives a message of the client as JSON, and returns all messages for the client.
     pub fn receive(&mut self, message: &str) -> Vec<String> {
         self.server.receive(message.as_bytes());
         self.server.take_messages()
@@ -44,7 +44,7 @@ impl Session {
         self.server.has_work()
     }
 
-    /// Lints some functions of a large document, for some milliseconds, and gives all messages for the client.
+    /// Lints some functions of a large document, for some milliseconds, and returns all messages for the client.
     pub fn work(&mut self) -> Vec<String> {
         self.server.work();
         self.server.take_messages()

@@ -8,7 +8,7 @@ use crate::docs::columns;
 /// Arguments of `cargo xtask semantics`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print nothing; fail where a form states neither what it computes nor what it does
+    /// Print nothing; fail if a form has neither a computation nor an action
     #[arg(long)]
     check: bool,
 }

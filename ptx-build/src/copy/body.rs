@@ -94,7 +94,7 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
 
     // --- statements ---
 
-    /// Copies a statement; gives its id.
+    /// Copies a statement; returns its id.
     #[inline]
     pub(crate) fn statement(&mut self, id: StmtId) -> Option<StmtId> {
         let stmt = self.names.to.statement_table().next_id();
@@ -398,7 +398,7 @@ impl<'f> Copier<'f, '_> {
         Some(new)
     }
 
-    /// Copies statements of a body in this order; gives what the parameters are in the copy as well.
+    /// Copies statements of a body in this order; also returns the bindings of the parameters in the copy.
     pub(crate) fn body(
         &mut self,
         body: &'f Body,
@@ -413,7 +413,7 @@ impl<'f> Copier<'f, '_> {
         (copier.finish(), bindings)
     }
 
-    /// Gives a function that exists already the header of another one, with these names for its results and parameters.
+    /// Sets the header of an existing function to that of another one, with these names for its results and parameters.
     pub(crate) fn header(
         &mut self,
         id: FuncId,

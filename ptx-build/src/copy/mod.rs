@@ -76,19 +76,21 @@ impl<'f, 't> Copier<'f, 't> {
         }
     }
 
-    /// Gives a name of the source module a counterpart that the other module has already.
+    /// Maps a name of the source module to an existing one of the other module.
     pub(crate) fn map_symbol(&mut self, id: SymbolId, to: SymbolId) {
         set(&mut self.symbols, id, to);
     }
 
-    /// The names of the module that were copied, and those that were there already.
+    /// The names of the module that were copied, and those that existed already.
     pub(crate) fn copied_symbols(&self) -> NamedOperands {
-        let all = self.from.symbols().iter();
-        let copied = all.filter_map(|(id, symbol)| {
-            let operand = Operand::Symbol(get(&self.symbols, id)?);
-            Some((numbered(self.from, symbol.name, symbol.number), operand))
-        });
-        NamedOperands::new(copied.collect())
+        let mut operands = Vec::new();
+        for (id, symbol) in self.from.symbols().iter() {
+            if let Some(copy) = get(&self.symbols, id) {
+                let name = numbered(self.from, symbol.name, symbol.number);
+                operands.push((name, Operand::Symbol(copy)));
+            }
+        }
+        NamedOperands::new(operands)
     }
 
     fn name(&mut self, id: NameId) -> NameId {
@@ -107,7 +109,7 @@ impl<'f, 't> Copier<'f, 't> {
         self.to.signatures_mut().intern(text.as_bytes())
     }
 
-    /// A name of the module. A member of a range is numbered where it is first mentioned.
+    /// Copies a name of the module. A member of a range is numbered at its first mention.
     fn symbol(&mut self, id: SymbolId) -> Option<SymbolId> {
         if self.relation == Relation::SameModule {
             return Some(id);

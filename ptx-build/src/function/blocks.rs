@@ -35,21 +35,21 @@ impl Body {
     /// Takes the statements of all blocks in order, after `declarations`.
     pub(super) fn take_statements(&mut self, declarations: Sequence) -> Sequence {
         self.select(None);
-        let mut all = declarations;
+        let mut statements = declarations;
         let mut first = mem::take(&mut self.sequence);
         if self.blocks.is_empty() {
-            all.append(first);
-            return all;
+            statements.append(first);
+            return statements;
         }
         let entry_end = first.split_off(self.blocks.entry_start);
         let blocks = mem::take(&mut self.blocks);
         for sequence in [first, blocks.declarations, entry_end] {
-            all.append(sequence);
+            statements.append(sequence);
         }
         for block in blocks.blocks {
-            all.append(block.sequence);
+            statements.append(block.sequence);
         }
-        all
+        statements
     }
 }
 

@@ -476,8 +476,12 @@ impl Body {
 
     /// The register of a plain name.
     pub(super) fn plain_register(&self, decl: RegDeclId) -> Option<RegId> {
-        let mut all = self.records.registers().iter().rev();
-        all.find(|(_, r)| r.decl == decl).map(|(id, _)| id)
+        self.records
+            .registers()
+            .iter()
+            .rev()
+            .find(|(_, register)| register.decl == decl)
+            .map(|(id, _)| id)
     }
 
     /// Notes a statement that was begun and not ended.

@@ -47,7 +47,7 @@ impl FunctionBuilder<'_> {
         draft.checker.extend_body(&self.body.records);
     }
 
-    /// The names of what the statement mentions.
+    /// The names of the entities that the statement mentions.
     fn mentioned_names(&mut self) -> NamedOperands {
         let mut names = Vec::new();
         for mention in self.body.pending.mentions.clone() {
@@ -78,7 +78,7 @@ impl FunctionBuilder<'_> {
     }
 }
 
-/// Gives names that the parsed text does not declare itself their meaning in the function.
+/// Sets the meaning in the function of names that the parsed text does not declare.
 fn map_names(
     copier: &mut BodyNames<'_, '_, '_>,
     parsed: &Parsed,

@@ -114,10 +114,10 @@ impl FunctionBuilder<'_> {
             let help = "a label is placed once: make another one with `label`";
             return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }
-        let here = self.body.scope();
+        let current_scope = self.body.scope();
         let mut waiting = info.waiting.iter();
-        if info.home.is_some_and(|home| home != here)
-            || !waiting.all(|scope| self.body.is_inside(*scope, here))
+        if info.home.is_some_and(|home| home != current_scope)
+            || !waiting.all(|scope| self.body.is_inside(*scope, current_scope))
         {
             let message = format!(
                 "the label `{}` cannot be placed in this scope: it was named in another one, or a statement outside mentions it",
@@ -129,15 +129,18 @@ impl FunctionBuilder<'_> {
         let name = info.name.clone();
         let depth = self.body.depth();
         if info.home.is_none() && depth > 1 {
-            // Its name means nothing else in the scope.
+            // The label is the only meaning of its name in the scope.
             self.bind(&name, Meaning::Label(label.index), depth);
         }
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
-            info.place = Some(here);
+            info.place = Some(current_scope);
             info.visible = true;
         }
         self.body.abandon();
-        let (id, scope) = (self.body.record_label(label.index), ScopeId::new(here));
+        let (id, scope) = (
+            self.body.record_label(label.index),
+            ScopeId::new(current_scope),
+        );
         let stmt = self.body.push_statement(Statement::Label(id));
         if let Some(record) = self.body.records.labels_mut().get_mut(id) {
             (record.stmt, record.scope) = (stmt, scope);
@@ -197,8 +200,8 @@ impl FunctionBuilder<'_> {
                 BranchTarget::Range(zero, count) => {
                     let name = self.name_of_label(zero);
                     let stem = name.strip_suffix('0').unwrap_or(name);
-                    let all = (0..count).map_while(|n| self.local_label(&format!("{stem}{n}")));
-                    labels.extend(all.map(OperandExpr::Label));
+                    let members = (0..count).map_while(|n| self.local_label(&format!("{stem}{n}")));
+                    labels.extend(members.map(OperandExpr::Label));
                     if labels.len() - first != count as usize
                         || labels.get(first) != Some(&zero.into())
                     {
@@ -269,7 +272,7 @@ impl FunctionBuilder<'_> {
         self.place_table(label, text)
     }
 
-    /// `.callprototype`: what an indirect call calls.
+    /// `.callprototype`: the interface of the functions that an indirect call may call.
     ///
     /// # Errors
     ///
@@ -324,14 +327,16 @@ impl FunctionBuilder<'_> {
         let mentions = self.body.pending.mentions.clone();
         let name = self.name_of_label(label).to_string();
         let is_place = (self.body.label(label)).is_some_and(|info| !info.waiting.is_empty());
-        let placed = match name.is_empty() {
-            _ if is_place => BuildErrorKind::Argument.refuse(
+        let placed = if is_place {
+            BuildErrorKind::Argument.refuse(
                 Code::LateDeclaration,
                 format!("the label `{name}` is mentioned as a place to jump to, and cannot be a table"),
                 "make another label for the table, and place it before the statements that mention it",
-            ),
-            true => Ok(None),
-            false => self.check(&format!("{name}: {text}"), &mentions).map(Some),
+            )
+        } else if name.is_empty() {
+            Ok(None)
+        } else {
+            self.check(&format!("{name}: {text}"), &mentions).map(Some)
         };
         let placed = placed.and_then(|parsed| {
             self.with_declarations(|f| {
@@ -358,7 +363,7 @@ impl FunctionBuilder<'_> {
         Ok(())
     }
 
-    /// Opens a scope: `{`. What is declared in it is not visible outside.
+    /// Opens a scope: `{`. Its declarations are not visible outside.
     pub fn open(&mut self) {
         let parent = ScopeId::new(self.body.scope());
         let id = ScopeId::new(self.body.outer.len() as u32);

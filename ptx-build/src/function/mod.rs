@@ -122,7 +122,7 @@ impl<'m> FunctionBuilder<'m> {
         Ok(self.func)
     }
 
-    /// Refuses what was begun and not completed.
+    /// Refuses an incomplete statement or scope.
     fn check_complete(&mut self) -> Result<(), BuildError> {
         self.body.abandon();
         if let Some(error) = self.body.pending.unfinished.take() {
@@ -165,8 +165,8 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// Gives the function up: the module is as it was before it was begun, except for what was declared through
-    /// [`module`](Self::module). Dropping the builder does the same.
+    /// Discards the function: the module is restored, except for declarations through [`module`](Self::module). Dropping the builder
+    /// has the same effect.
     pub fn abandon(self) {}
 }
 

@@ -16,17 +16,17 @@ impl<'m> FunctionBuilder<'m> {
         BuildError::new(BuildErrorKind::Duplicate, message, help)
     }
 
-    /// Gives a name of the scope that is open its meaning.
+    /// Sets the meaning of a name in the open scope.
     pub(super) fn claim(&mut self, name: &str, meaning: Meaning) -> Result<(), BuildError> {
         self.claim_at(name, meaning, self.body.depth())
     }
 
-    /// Gives a name of the whole function its meaning.
+    /// Sets the meaning of a name in the whole function.
     pub(super) fn claim_outside(&mut self, name: &str, meaning: Meaning) -> Result<(), BuildError> {
         self.claim_at(name, meaning, 1)
     }
 
-    /// Gives a parameter its name: in the whole function, also before what was made so far.
+    /// Sets the name of a parameter in the whole function, including the part that is built already.
     pub(super) fn claim_parameter(
         &mut self,
         name: &str,
@@ -81,7 +81,7 @@ impl<'m> FunctionBuilder<'m> {
         Ok(())
     }
 
-    /// A name means this in an open scope, and nothing else in it.
+    /// Sets the only meaning of a name in an open scope.
     pub(super) fn bind(&mut self, name: &str, meaning: Meaning, depth: usize) {
         let outer = self.body.names.set(name, Some((depth, meaning)));
         if let Some(scope) = self.body.scopes.get_mut(depth.wrapping_sub(1)) {

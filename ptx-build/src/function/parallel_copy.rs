@@ -78,7 +78,7 @@ impl FunctionBuilder<'_> {
             }
             _ => None,
         };
-        // Of each copy, those that read what it writes, and how many of them are still to be made.
+        // For each copy, the copies that read the register that it writes, and the number of these that are not made yet.
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); copies.len()];
         for (i, from) in sources.iter().enumerate() {
             if let Some(written) = writer(from) {

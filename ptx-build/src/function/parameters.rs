@@ -119,7 +119,7 @@ impl FunctionBuilder<'_> {
         }
     }
 
-    /// Gives the parameters and results of the header their handles.
+    /// Assigns handles to the parameters and results of the header.
     pub(crate) fn bind_interface(&mut self) -> Result<(), BuildError> {
         let header = self
             .interface()
@@ -227,7 +227,7 @@ impl FunctionBuilder<'_> {
         let Some(interface) = declared else {
             return Ok(());
         };
-        let (what, method, parts) = match list {
+        let (noun, method, parts) = match list {
             List::Results => ("result", "result", &interface.returns),
             List::Params => ("parameter", "param", &interface.params),
         };
@@ -236,12 +236,12 @@ impl FunctionBuilder<'_> {
         let help = match parts.get(index).map(|d| d.space) {
             Some(StateSpace::Reg) => format!("use `{method}_register({index})`"),
             Some(_) => format!("use `{method}_variable({index})`"),
-            None => format!("declare the function with this {what}"),
+            None => format!("declare the function with this {noun}"),
         };
         let (function, count) = (&self.body.name, parts.len());
         let plural = if count == 1 { "" } else { "s" };
         let message = format!(
-            "`{function}` is declared with {count} {what}{plural}: `{}` cannot be added",
+            "`{function}` is declared with {count} {noun}{plural}: `{}` cannot be added",
             new.name()
         );
         BuildErrorKind::Argument.refuse(Code::Prototype, message, help)
@@ -277,7 +277,7 @@ impl FunctionBuilder<'_> {
         Ok(variable)
     }
 
-    /// Tells the checker about the parameters and results so far.
+    /// Declares the current parameters and results in the checker.
     pub(super) fn declare_parameters(&mut self) {
         let Some(header) = self.interface() else {
             return;

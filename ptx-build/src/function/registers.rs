@@ -142,9 +142,10 @@ impl FunctionBuilder<'_> {
         name: &str,
     ) -> Result<Reg, BuildError> {
         let declaration = Declaration::new(StateSpace::Reg, ty, name).vector(vector);
-        let all = self.registers(&declaration)?;
-        let first = all.first().copied();
-        first.map_or_else(|| Err(no_member(name, 0)), |range| self.member(range, 0))
+        match self.registers(&declaration)?.first() {
+            Some(&range) => self.member(range, 0),
+            None => Err(no_member(name, 0)),
+        }
     }
 
     /// Registers `name0`, `name1`, …, declared here in one range; at most 65,536, which [`registers`](Self::registers) has not
@@ -168,8 +169,8 @@ impl FunctionBuilder<'_> {
         }
         let declaration = Declaration::new(StateSpace::Reg, ty, name).range(count);
         declaration.has_members()?;
-        let all = self.registers(&declaration)?;
-        let Some(&range) = all.first() else {
+        let ranges = self.registers(&declaration)?;
+        let Some(&range) = ranges.first() else {
             return Err(no_member(name, 0));
         };
         (0..u64::from(count))
@@ -177,17 +178,16 @@ impl FunctionBuilder<'_> {
             .collect()
     }
 
-    /// Declares registers here, in the scope that is open: a handle for each name of the declaration, be it a
-    /// [range](Declaration::range) or a plain name. Ranges cost nothing, however large they are: [`member`](Self::member) makes
-    /// the registers that are asked for.
+    /// Declares registers in the open scope. Returns a handle for each name of the declaration, a [range](Declaration::range) or a
+    /// plain name. The cost of a range does not depend on its length: [`member`](Self::member) makes the used registers.
     ///
     /// ```
     /// # use ptx_build::{Declaration, ModuleBuilder};
     /// # use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
     /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     /// # let mut k = m.kernel("k")?;
-    /// let all = k.registers(&Declaration::new(StateSpace::Reg, T::B32, "%a").range(1000).and("%b"))?;
-    /// let (a, b) = (k.member(all[0], 17)?, k.member(all[1], 0)?);
+    /// let ranges = k.registers(&Declaration::new(StateSpace::Reg, T::B32, "%a").range(1000).and("%b"))?;
+    /// let (a, b) = (k.member(ranges[0], 17)?, k.member(ranges[1], 0)?);
     /// assert_eq!((k.name_of(a), k.name_of(b)), ("%a17".into(), "%b".into()));
     /// # k.finish()?;
     /// # Ok::<(), ptx_build::BuildError>(())
@@ -212,7 +212,7 @@ impl FunctionBuilder<'_> {
         let first = self.body.ranges.len();
         for name in declaration.names() {
             if let Err(error) = self.add_range(declaration, name) {
-                // Nothing of a declaration that is refused stays.
+                // A refused declaration declares nothing.
                 self.forget_ranges(first);
                 return Err(error);
             }
@@ -220,8 +220,7 @@ impl FunctionBuilder<'_> {
         self.with_declarations(|f| f.import(&parsed, &|_| true));
         self.bind_ranges(first);
         let owner = self.body.owner;
-        let all = first..self.body.ranges.len();
-        Ok(all
+        Ok((first..self.body.ranges.len())
             .map(|i| RegRange {
                 owner,
                 index: i as u32,
@@ -229,7 +228,7 @@ impl FunctionBuilder<'_> {
             .collect())
     }
 
-    /// Gives the ranges from number `first` on the records of the last declaration.
+    /// Assigns the records of the last declaration to the ranges from number `first` on.
     fn bind_ranges(&mut self, first: usize) {
         let body = &mut self.body;
         let Some(last) = body.records.declarations().decls.ids().next_back() else {
@@ -279,7 +278,7 @@ impl FunctionBuilder<'_> {
             if let Some((name, _)) = held.iter().find(|(_, d)| *d >= depth) {
                 return Err(self.duplicate(name));
             }
-            // What is hidden is shown again when the scope is closed.
+            // The hidden names are visible again when the scope is closed.
             for (name, _) in held {
                 self.bind(&name, Meaning::Member, depth);
             }

@@ -185,7 +185,7 @@ impl<'m> FunctionBuilder<'m> {
         Ok(())
     }
 
-    /// Gives functions that are mentioned and not finished the headers that they have so far.
+    /// Records the current headers of unfinished functions that are mentioned.
     fn record_headers(&mut self) {
         for mention in &self.body.pending.mentions {
             if let Dependency::Func(f) = mention {

@@ -51,9 +51,8 @@ impl<'m> FunctionBuilder<'m> {
     /// The declaration is illegal in a function, or a name is invalid or taken.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
         declaration.has_members()?;
-        let all = self.declare_all(declaration)?;
-        let first = all.first().copied();
-        first.ok_or_else(|| no_variables(""))
+        let variables = self.declare_all(declaration)?;
+        variables.first().copied().ok_or_else(|| no_variables(""))
     }
 
     /// Declares variables here: all names of a declaration, of a [range](Declaration::range) each member.
@@ -86,16 +85,15 @@ impl<'m> FunctionBuilder<'m> {
         let parsed = self.check(&text, &mentions)?;
         self.with_declarations(|f| f.import(&parsed, &|_| true));
         let ids = self.declared_vars();
-        let all: Result<Vec<Variable>, BuildError> = (members.into_iter().zip(ids))
+        let variables = (members.into_iter().zip(ids))
             .map(|((name, text), id)| self.add_local(id, &name, text, false))
-            .collect();
-        let all = all?;
+            .collect::<Result<Vec<Variable>, BuildError>>()?;
         for mention in mentions {
             if let Dependency::Label(l) = mention {
                 self.body.wait(l);
             }
         }
-        Ok(all)
+        Ok(variables)
     }
 
     /// The variables of the last declaration, each member of a range among them.
@@ -104,7 +102,7 @@ impl<'m> FunctionBuilder<'m> {
         let Some(last) = records.declarations().decls.ids().next_back() else {
             return Vec::new();
         };
-        let mut all = Vec::new();
+        let mut vars = Vec::new();
         for declarator in records.declarations().declarators(last).to_vec() {
             let Binding::Var(first) = declarator.binding else {
                 continue;
@@ -115,14 +113,14 @@ impl<'m> FunctionBuilder<'m> {
                     self.body.is_in_order = false;
                     for number in 0..count as u32 {
                         let number = Some(number);
-                        all.push(records.vars_mut().push(Var { number, ..var }));
+                        vars.push(records.vars_mut().push(Var { number, ..var }));
                     }
                 }
-                _ => all.push(first),
+                _ => vars.push(first),
             }
         }
         self.module.draft.checker.extend_body(records);
-        all
+        vars
     }
 
     /// Whether the scope that is open has a name.
@@ -145,14 +143,14 @@ impl<'m> FunctionBuilder<'m> {
     ) -> Result<Func, BuildError> {
         let last = self.body.names.get(name);
         let depth = self.body.depth();
-        let here = match last {
+        let known = match last {
             Some((d, Meaning::Function(f))) => (d == depth).then_some(f),
             _ if self.is_taken(name) || self.body.means(name) => return Err(self.duplicate(name)),
             _ => None,
         };
         let (func, id) = self.module.declaration_of(kind, name, interface)?;
         self.body.is_in_order = false;
-        if here.is_none() {
+        if known.is_none() {
             self.bind(name, Meaning::Function(func.index), depth);
         }
         let (owner, scope) = (self.body.owner, self.body.scope());

@@ -224,7 +224,7 @@ impl ModuleBuilder {
         Ok(builder)
     }
 
-    /// A function was discarded: it is as it was before, and what was declared inside it does not exist any more.
+    /// Restores the declaration of a discarded function, and removes the functions that were declared inside it.
     pub(crate) fn restore(&mut self, func: u32, declaration: Option<Function>, nested: &[u32]) {
         match declaration {
             Some(declaration) => {
@@ -239,7 +239,7 @@ impl ModuleBuilder {
         }
     }
 
-    /// Notes what a finished function declared inside, which is known from now on, as it is itself.
+    /// Adds a finished function and the functions that it declared inside to the known functions.
     pub(crate) fn add_definition(&mut self, body: &Body) {
         for function in &body.declared {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
@@ -255,7 +255,7 @@ impl ModuleBuilder {
         }
     }
 
-    /// Gives a function that is not finished, but mentioned, the header that it has so far.
+    /// Records the current header of an unfinished function that is mentioned.
     pub(crate) fn record_header(&mut self, func: u32) {
         let Some(f) = self.tables.functions.get(func as usize) else {
             return;

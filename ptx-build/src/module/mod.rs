@@ -82,7 +82,7 @@ impl ModuleBuilder {
         module
     }
 
-    /// Takes note of a legal header, of which the next functions may have the same.
+    /// Remembers a legal header, which the next functions may have as well.
     pub(crate) fn note_legal_header(&mut self, shape: HeaderShape, parsed: &Arc<Parsed>) {
         if self.legal_headers.len() >= MOST_HEADERS {
             self.legal_headers.clear();

@@ -24,9 +24,8 @@ impl ModuleBuilder {
     /// The declaration is illegal at module level, or a name is invalid or taken.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
         declaration.has_members()?;
-        let all = self.declare_all(declaration)?;
-        let first = all.first().copied();
-        first.ok_or_else(|| no_variables(""))
+        let variables = self.declare_all(declaration)?;
+        variables.first().copied().ok_or_else(|| no_variables(""))
     }
 
     /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.

@@ -23,7 +23,7 @@ struct Args {
     /// Only inputs of 32 bits whose lowest bits are zero: how many bits
     #[arg(long, default_value_t = 0)]
     skip: u32,
-    /// Records what the virtual machine returns, not a GPU
+    /// Record the results of the virtual machine instead of those of a GPU
     #[arg(long)]
     ptx_vm: bool,
     /// The target of kernels for the virtual machine
