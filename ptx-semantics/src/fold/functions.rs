@@ -71,25 +71,8 @@ pub(super) fn call(function: Function, arguments: Arguments<'_>) -> Option<Value
         | Function::Byte
         | Function::ShiftLeft
         | Function::ShiftRight => of_integers(function, arguments).map(Value::Integer),
-        Function::Test => {
-            float_functions::test(arguments.modifier(0)?, arguments.float(1)?).map(Value::Predicate)
-        }
-        Function::Copysign => {
-            float_functions::with_sign(arguments.float(1)?, arguments.float(0)?.is_negative()?)
-        }
-        Function::Xorsign => {
-            let [a, b] = [
-                arguments.float(1)?.is_negative()?,
-                arguments.float(2)?.is_negative()?,
-            ];
-            float_functions::with_sign(arguments.float(0)?, a != b)
-        }
-        Function::Stochastic => {
-            let ty = super::element(arguments.ty(0)?);
-            let finite = arguments.scope.has(Modifier::Satfinite);
-            let rounded =
-                float_functions::stochastic(ty, arguments.float(1)?, arguments.integer(2), finite)?;
-            Some(Value::Float(rounded))
+        Function::Test | Function::Copysign | Function::Xorsign | Function::Stochastic => {
+            of_floats(function, arguments)
         }
         Function::Sqrt
         | Function::Number
@@ -134,6 +117,33 @@ pub(super) fn call(function: Function, arguments: Arguments<'_>) -> Option<Value
             arguments.value(1)?,
             arguments.scope,
         ),
+    }
+}
+
+/// The value of a function of floating-point numbers whose arguments have separate meanings.
+fn of_floats(function: Function, arguments: Arguments<'_>) -> Option<Value> {
+    match function {
+        Function::Test => {
+            float_functions::test(arguments.modifier(0)?, arguments.float(1)?).map(Value::Predicate)
+        }
+        Function::Copysign => {
+            float_functions::with_sign(arguments.float(1)?, arguments.float(0)?.is_negative()?)
+        }
+        Function::Xorsign => {
+            let [a, b] = [
+                arguments.float(1)?.is_negative()?,
+                arguments.float(2)?.is_negative()?,
+            ];
+            float_functions::with_sign(arguments.float(0)?, a != b)
+        }
+        Function::Stochastic => {
+            let ty = super::element(arguments.ty(0)?);
+            let finite = arguments.scope.has(Modifier::Satfinite);
+            let rounded =
+                float_functions::stochastic(ty, arguments.float(1)?, arguments.integer(2), finite)?;
+            Some(Value::Float(rounded))
+        }
+        _ => None,
     }
 }
 

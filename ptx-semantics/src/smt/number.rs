@@ -259,7 +259,7 @@ impl Terms {
         }
         Ok(Float {
             term: self.apply(operation.head, &arguments),
-            sort: sort,
+            sort,
             operand: None,
         })
     }
