@@ -347,7 +347,7 @@ impl<'a> FunctionContext<'a> {
             .as_ref()
     }
 
-    /// Values in the sample threads, and for each block the set of the sample threads that reach it: bit `i` stands for thread `i`. `None` as for
+    /// Values in the sample threads, and for each block the set of the sample threads that reach it: bit `i` is for thread `i`. `None` as for
     /// [`ssa`](Self::ssa).
     pub(crate) fn threads(&self) -> Option<(ThreadValues<'_>, &[u128])> {
         let evaluated = self.threads.get_or_init(|| {

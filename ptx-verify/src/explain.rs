@@ -301,7 +301,7 @@ impl Explainer<'_, '_> {
             Violation::Operand(_, problem) => Some(*problem),
             _ => None,
         });
-        // A constant out of range or a sign is no evidence of wrong modifiers.
+        // A constant out of range or a sign does not suggest wrong modifiers.
         let mut repairs = match first {
             Some(
                 OperandViolation::Type
