@@ -19,10 +19,12 @@ pub mod threads;
 pub mod uniformity;
 pub mod work;
 
+#[doc(hidden)]
+pub use ptx_dataflow::{block_summary, dead_code, tables};
 #[doc(inline)]
 pub use ptx_dataflow::{
-    block_summary, calls, cfg, constants, dataflow, dead_code, function_dataflow, graph, liveness,
-    pressure, reaching, reg_lanes, source_lines, ssa, tables, value_numbering, values,
+    calls, cfg, constants, dataflow, function_dataflow, graph, liveness, pressure, reaching,
+    reg_lanes, source_lines, ssa, value_numbering, values,
 };
 
 #[cfg(feature = "count-builds")]

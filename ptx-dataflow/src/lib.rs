@@ -8,6 +8,7 @@
 #[macro_use]
 extern crate alloc;
 
+#[doc(hidden)]
 pub mod block_summary;
 mod builds;
 pub mod calls;
@@ -15,6 +16,7 @@ pub mod cfg;
 mod conditions;
 pub mod constants;
 pub mod dataflow;
+#[doc(hidden)]
 pub mod dead_code;
 pub mod function_dataflow;
 pub mod graph;
@@ -29,6 +31,7 @@ pub mod reg_lanes;
 mod shared_sets;
 pub mod source_lines;
 pub mod ssa;
+#[doc(hidden)]
 pub mod tables;
 pub mod value_numbering;
 pub mod values;
