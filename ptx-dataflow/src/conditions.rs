@@ -16,6 +16,7 @@ pub trait Condition: Copy {
     fn holds(self) -> Option<bool>;
 
     /// The value of the negated condition.
+    #[must_use]
     fn inverted(self) -> Self;
 }
 

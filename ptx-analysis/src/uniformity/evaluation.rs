@@ -152,7 +152,7 @@ impl<'a> Evaluation<'a> {
 
     fn find_loop_results(&self) -> LoopResults {
         let mut reads = LoopResults::default();
-        if self.graphs.loops.len() == 0 {
+        if self.graphs.loops.is_empty() {
             return reads;
         }
         for read in self.ssa.all_uses() {

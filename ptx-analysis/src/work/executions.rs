@@ -64,7 +64,7 @@ impl<'a> Frequencies<'a> {
         };
         // Outer loops come before inner ones.
         for (_, info) in loops.iter() {
-            let entries = frequencies.from_inside(info.parent(), info.header());
+            let entries = frequencies.executions_inside(info.parent(), info.header());
             frequencies.entries.push(entries);
         }
         frequencies
@@ -72,7 +72,7 @@ impl<'a> Frequencies<'a> {
 
     /// The number of executions of a block.
     pub(super) fn of(&self, block: BlockId) -> Executions {
-        self.from_inside(self.analysis.loops().innermost(block), block)
+        self.executions_inside(self.analysis.loops().innermost(block), block)
     }
 
     /// The number of times that a loop is entered.
@@ -84,7 +84,7 @@ impl<'a> Frequencies<'a> {
     }
 
     /// The number of times that control reaches a block over edges inside a loop, or over any edge without a loop.
-    fn from_inside(&self, inner: Option<LoopId>, block: BlockId) -> Executions {
+    fn executions_inside(&self, inner: Option<LoopId>, block: BlockId) -> Executions {
         let is_reachable = self.analysis.is_reachable(block);
         let Some(inner) = inner else {
             let is_in_each_call = self.is_in_each_call.get(block.as_u32() as usize);
