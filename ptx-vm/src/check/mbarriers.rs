@@ -51,15 +51,7 @@ impl Checkers {
             }
             (Action::MbarrierInit, _) => {
                 let slot = sync.new_slot();
-                let object = Mbarrier {
-                    slot,
-                    phase: 0,
-                    initialized_by: actor,
-                    invalidated_by: None,
-                    pending: None,
-                    complete: None,
-                };
-                sync.mbarriers.insert(offset, object);
+                sync.mbarriers.insert(offset, Mbarrier::new(slot, actor));
                 state.count();
                 return true;
             }

@@ -27,6 +27,20 @@ pub(super) struct Mbarrier {
     pub(super) complete: Option<Clock>,
 }
 
+impl Mbarrier {
+    /// The state of an object that a thread has just initialized.
+    pub(super) const fn new(slot: u32, initialized_by: Actor) -> Self {
+        Self {
+            slot,
+            phase: 0,
+            initialized_by,
+            invalidated_by: None,
+            pending: None,
+            complete: None,
+        }
+    }
+}
+
 /// The kind of asynchronous copies that are completed by groups.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum CopyKind {

@@ -228,7 +228,7 @@ impl Execution<'_> {
         let count = self.operand(act, id_index + 1, first);
         let count = count.filter(|_| is_word(act, id_index + 1));
         let count = count.unwrap_or(0) as u32;
-        if id > 15 || count % 32 != 0 {
+        if id > 15 || !count.is_multiple_of(32) {
             let what =
                 "the barrier does not exist, or its number of threads is not a multiple of 32";
             return Err((StopReason::Invalid(what.into()), first));
