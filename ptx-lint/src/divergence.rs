@@ -274,12 +274,11 @@ pub(crate) fn varying_values(
     let mut worklist = Vec::new();
     for (id, value) in ssa.values() {
         match value {
-            Value::Def { stmt, variable, .. } => {
+            Value::Def { stmt, variable, .. }
                 if likely.def(stmt, variable) > Uniformity::Cta
-                    || may_load_locally(facts, stmt, has_local_variables)
-                {
-                    worklist.push(id);
-                }
+                    || may_load_locally(facts, stmt, has_local_variables) =>
+            {
+                worklist.push(id);
             }
             Value::Phi { .. } => {
                 phis_of_arguments.extend(ssa.args(id).iter().map(|argument| (*argument, id)));

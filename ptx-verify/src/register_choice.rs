@@ -114,7 +114,8 @@ impl RegisterUses {
             let rank = types.iter().position(|other| *other == ty)?;
             let is_used = is_used.get(register.index()).is_some_and(|used| *used);
             let is_excluded = excluded.contains(&name(module, body, register));
-            (!is_excluded && !(is_used && is_write)).then_some(Candidate {
+            let is_rejected = is_excluded || is_used && is_write;
+            (!is_rejected).then_some(Candidate {
                 is_used,
                 rank,
                 distance,

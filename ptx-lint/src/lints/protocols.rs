@@ -133,6 +133,7 @@ fn matrix_text(rule: Rule) -> Option<RuleText> {
     })
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn synchronization_text(rule: Rule) -> Option<RuleText> {
     Some(match rule {
         Rule::ClusterBarrier => RuleText {
@@ -219,6 +220,7 @@ fn synchronization_text(rule: Rule) -> Option<RuleText> {
     })
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn tensor_memory_text(rule: Rule) -> Option<RuleText> {
     Some(match rule {
         Rule::TensorLoadNotAwaited => RuleText {
