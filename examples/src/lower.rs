@@ -256,7 +256,7 @@ impl<'a> Lowering<'a> {
                     self.write(*part, ty, part_value)?;
                 }
             }
-            _ => return Err("a result that is no register"),
+            _ => return Err("a result that is not a register"),
         }
         Ok(())
     }

@@ -74,7 +74,7 @@ pub trait InsertStatements {
     ///
     /// # Errors
     ///
-    /// As [`build_before`](Self::build_before); also for a statement that is no instruction.
+    /// As [`build_before`](Self::build_before); also for a statement that is not an instruction.
     fn build_instead(
         &mut self,
         statement: StmtId,

@@ -474,7 +474,7 @@ impl<'m> FunctionSide<'m> {
         self.side.module.functions().get(self.id)
     }
 
-    /// The text of the attributes; `None` if there are none.
+    /// The text of the attributes; `None` if there are no attributes.
     fn attributes(self, function: &Function) -> Option<String> {
         let module = self.side.module;
         let attributes = function.attributes.of(module.declarations().attributes());

@@ -54,7 +54,7 @@ impl Parser<'_> {
         let mismatch = next == b'{' || next == b'}' && !new_line;
         if !mismatch {
             error = error.with_fix(Span::at(end, end), ";");
-            // A word that is no opcode and no label may belong to the statement.
+            // A word that is neither an opcode nor a label may belong to the statement.
             if !self.cursor.at_ident() || self.begins_statement() {
                 error = error.machine_applicable();
             }

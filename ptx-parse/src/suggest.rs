@@ -319,11 +319,11 @@ fn is_certain(word: &str, text: &str) -> bool {
     if word.eq_ignore_ascii_case(keyword) {
         return true;
     }
-    let is_no_letter = |c: &char| !c.is_ascii_alphabetic();
+    let is_other_than_letter = |c: &char| !c.is_ascii_alphabetic();
     let have_other_digits = !word
         .chars()
-        .filter(is_no_letter)
-        .eq(keyword.chars().filter(is_no_letter));
+        .filter(is_other_than_letter)
+        .eq(keyword.chars().filter(is_other_than_letter));
     let (a, b) = (word.as_bytes(), keyword.as_bytes());
     if keyword.len() < SHORTEST_CERTAIN
         || have_other_digits

@@ -340,7 +340,7 @@ impl KeptDebugInfo {
         Self { sections, files }
     }
 
-    /// A directive is kept: it is no alias of a removed name, and no `.file` that nothing refers to.
+    /// A directive is kept: it is not an alias of a removed name, and no `.file` that nothing refers to.
     fn keeps_directive(
         &self,
         module: &Module,

@@ -47,7 +47,7 @@ fn attributes() -> Result<(), BuildError> {
     k.ld().global().s32((r, at(managed)))?;
     k.ret().emit(())?;
     k.finish()?;
-    // An attribute whose number is none, and one that does not fit.
+    // An attribute whose number is not a number, and one that does not fit.
     let odd = Attribute::Unified("1) .b32 x; (".into(), 2.into());
     let odd = Declaration::new(S::Global, T::B32, "odd").attribute(odd);
     assert_eq!(m.declare(odd).unwrap_err().kind(), BuildErrorKind::Spelling);

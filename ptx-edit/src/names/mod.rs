@@ -146,7 +146,7 @@ impl Names {
         self.refs.get(first..end).unwrap_or_default()
     }
 
-    /// The entities with a name: the variables and functions of the module, or if there are none, all registers, parameters,
+    /// The entities with a name: the variables and functions of the module, or if it has none, all registers, parameters,
     /// variables and labels, of one function if `function` is given. Linear in the names.
     #[must_use]
     pub fn find(&self, module: &Module, name: &str, function: Option<FuncId>) -> Vec<Entity> {

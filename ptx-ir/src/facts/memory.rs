@@ -130,7 +130,7 @@ impl<'a> Facts<'a> {
                 data: access.data.and_then(|part| facts.part_with_usage(part)),
             }
         });
-        // Most instructions are no calls, so that their operands are not searched.
+        // Most instructions are not calls, so that their operands are not searched.
         let call_accesses = (!facts.is_known() || facts.is_call()).then(|| {
             facts
                 .call_lists()

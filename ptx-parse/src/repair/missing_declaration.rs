@@ -264,7 +264,7 @@ pub(crate) fn function(src: &[u8], base: usize, name: &str, offset: u32) -> Opti
     Some((Span::at(header_start, header_start), text))
 }
 
-/// The list of the results of a call, with a space after it; empty if there are none.
+/// The list of the results of a call, with a space after it; empty without results.
 fn result_list(
     src: &[u8],
     end: usize,

@@ -232,7 +232,7 @@ impl Choices {
                 if !self.first_is_example {
                     return error;
                 }
-                // A vector length that is not that of the operand is no example.
+                // A vector length that is not that of the operand is not an example.
                 let is_length =
                     Modifier::from_text(first.as_bytes()).is_some_and(|m| m.vector_len().is_some());
                 if is_length && elements > 0 {

@@ -19,8 +19,8 @@ fn bit(a: Exact, position: u32) -> bool {
     low(a.wrapping_shr(position)) & 1 != 0
 }
 
-/// The position of the `offset`-th one bit of a mask of 32 bits, counted from `base` upwards, or downwards for a negative offset; -1 if there
-/// is none. For the offset 0, the bit at `base` itself is tested.
+/// The position of the `offset`-th one bit of a mask of 32 bits, counted from `base` upwards, or downwards for a negative offset; -1 without
+/// such a bit. For the offset 0, the bit at `base` itself is tested.
 pub(super) fn find_nth(mask: Exact, base: Exact, offset: Exact) -> Exact {
     let bits = low(mask) as u32;
     let (mut position, offset) = (i64::cast_from(base), i64::cast_from(offset));

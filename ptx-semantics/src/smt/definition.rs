@@ -15,7 +15,7 @@ use ptx_isa::{
     SlotAssignment, find_instruction,
 };
 
-/// The sort of a term.
+/// A sort, which terms have.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Sort {
@@ -26,7 +26,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The sort of the values of a type.
+    /// Returns the sort that the values of a type have.
     pub(super) fn of(ty: ScalarType) -> Self {
         match ty {
             ScalarType::Pred => Self::Bool,
@@ -62,7 +62,7 @@ pub struct Definition {
     pub name: String,
     /// The parameters: all sources, and further values on which the result depends.
     pub parameters: Vec<Parameter>,
-    /// The sort of the result.
+    /// The result's sort.
     pub sort: Sort,
     /// The result as a term.
     pub body: String,

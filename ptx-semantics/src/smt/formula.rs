@@ -188,7 +188,7 @@ impl Formula {
         self.guarded(facts, written)
     }
 
-    /// The value of a place before the next instruction. A special register has the sort of its operand.
+    /// The value of a place before the next instruction. A special register has its operand's sort.
     fn place(&mut self, body: &Body, place: Place, operand_sort: Sort) -> SortedTerm {
         if let Some(term) = self.state.get(&place) {
             return *term;
@@ -274,7 +274,7 @@ impl Formula {
         Ok(())
     }
 
-    /// Extends a result to the sort of the place that it is written to.
+    /// Extends a result to the sort that the place has to which it is written.
     fn extend(
         &mut self,
         facts: &Facts<'_>,

@@ -304,8 +304,8 @@ impl Translation<'_> {
         Ok(self.terms.lookup(table, operands, width))
     }
 
-    /// The position of the `offset`-th one bit of a mask of 32 bits, counted from `base` upwards, or downwards for a negative offset; -1 if there
-    /// is none. For the offset 0, the bit at `base` itself is tested.
+    /// The position of the `offset`-th one bit of a mask of 32 bits, counted from `base` upwards, or downwards for a negative offset; -1 without
+    /// such a bit. For the offset 0, the bit at `base` itself is tested.
     fn find_nth(
         &mut self,
         mask: Integer,

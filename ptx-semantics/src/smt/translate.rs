@@ -169,7 +169,7 @@ impl<'a> Translation<'a> {
         Ok(results)
     }
 
-    /// The sort of a result or of the carry flag.
+    /// The sort that a result or the carry flag has.
     fn sort(&self, destination: Destination) -> Result<Sort, NotExpressible> {
         match destination {
             Destination::Operand(index) => Ok(Sort::of(self.result_type(index.into())?)),

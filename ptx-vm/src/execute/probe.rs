@@ -69,7 +69,7 @@ struct SeenBarrier {
     reducing: Option<Reducing>,
 }
 
-/// The observer. It is idle unless a look is in progress.
+/// The observer. It does nothing unless a look is in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Probe {
     pub(super) is_enabled: bool,
@@ -166,7 +166,7 @@ impl Probe {
     }
 
     /// Whether all lanes of a warp that have not ended wait at barriers or repeat loops, or some lanes repeat a loop that reads nothing: it never ends,
-    /// and lanes that are behind it in the code do not run. Lanes at a barrier that may be completed again have to repeat loops.
+    /// and lanes that are after it in the code do not run. Lanes at a barrier that may be completed again have to repeat loops.
     pub(super) fn covers(&self, grid: &Grid<'_>, block: &Block, warp: &Warp) -> bool {
         let linear = grid.linear(block.index);
         let loops = self.warps.get(&(linear, warp.first));

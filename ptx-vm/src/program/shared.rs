@@ -36,7 +36,7 @@ pub(super) struct Declarations(Vec<Declared>);
 /// The sizes of the shared memory of kernels.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedSizes {
-    /// The end of the variables of each kernel that has some of its own.
+    /// The end of the own variables of each kernel; kernels without any are absent.
     kernels: HashMap<FuncId, u64>,
     /// The end of the variables that several kernels use.
     common: u64,

@@ -15,7 +15,7 @@ pub(super) struct Section {
     pub(super) function: Option<FunctionPattern>,
     /// The position of the section, for messages.
     pub(super) place: String,
-    /// Whether it is no error if no function has the name.
+    /// Whether it is accepted that no function has the name.
     pub(super) optional: bool,
     pub(super) limits: Vec<Limit>,
     pub(super) denied: Vec<Denied>,

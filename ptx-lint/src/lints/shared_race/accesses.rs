@@ -286,7 +286,7 @@ impl SharedAccess {
     }
 }
 
-/// An access with its address in individual threads; `None` if it is not to shared memory, has a protocol of its own, or has an unknown address.
+/// An access with its address in individual threads; `None` if it is not to shared memory, has its own protocol, or has an unknown address.
 fn shared_access<'t>(
     cx: &FunctionContext<'_>,
     values: &Values,

@@ -176,7 +176,7 @@ impl Arm {
     }
 }
 
-/// Whether an instruction without an action is no call and accesses memory at most weakly.
+/// Whether an instruction without an action is not a call and accesses memory at most weakly.
 fn orders_nothing(facts: &Facts<'_>) -> bool {
     facts.is_known()
         && facts.callees().is_none()

@@ -45,7 +45,7 @@ impl Net {
     }
 }
 
-/// The mean of the coordinates; 0 if there are none.
+/// The mean of the coordinates; 0 without coordinates.
 fn mean(coordinates: &[f64]) -> f64 {
     coordinates.iter().sum::<f64>() / coordinates.len().max(1) as f64
 }
