@@ -34,9 +34,10 @@ impl Operand {
             | Self::Difference(first)
             | Self::Field(first)
             | Self::Range(first) => OperandParts::Two(first),
-            Self::Not(first) | Self::Neg(first) | Self::Generic(first) | Self::Component(_, first) => {
-                OperandParts::One(first)
-            }
+            Self::Not(first)
+            | Self::Neg(first)
+            | Self::Generic(first)
+            | Self::Component(_, first) => OperandParts::One(first),
             _ => OperandParts::Leaf,
         }
     }
@@ -58,7 +59,9 @@ impl Operand {
             (Self::Not(_), OperandParts::One(first)) => Self::Not(first),
             (Self::Neg(_), OperandParts::One(first)) => Self::Neg(first),
             (Self::Generic(_), OperandParts::One(first)) => Self::Generic(first),
-            (Self::Component(selector, _), OperandParts::One(first)) => Self::Component(selector, first),
+            (Self::Component(selector, _), OperandParts::One(first)) => {
+                Self::Component(selector, first)
+            }
             (other, _) => other,
         }
     }
