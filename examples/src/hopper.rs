@@ -21,6 +21,7 @@ const DESCRIPTOR: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
 
 /// `hopper(a, b, c, n, k)`: `c[i][j] = Σ a[i][l] * b[j][l]`; A and B are tensor maps of rows of half precision in tiles of 64 x 64, C
 /// is rows of single precision; each block of 128 threads makes 64 x 64 of it.
+#[allow(clippy::too_many_lines, reason = "the code of a kernel, in its order")]
 pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm90a);
     let mut k = m.kernel("hopper")?;

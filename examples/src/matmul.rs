@@ -42,6 +42,7 @@ fn copy(
 
 /// `matmul(a, b, c, n, k)`: `c[i][j] = Σ a[i][l] * b[j][l]`; A and B by rows of half precision, so B is the second factor transposed;
 /// C by rows of single precision, each a block of 64 x 32.
+#[allow(clippy::too_many_lines, reason = "the code of a kernel, in its order")]
 pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm80);
     let mut k = m.kernel("matmul")?;

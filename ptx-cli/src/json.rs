@@ -59,8 +59,8 @@ const fn has_special_byte(word: u64) -> bool {
     const fn less(word: u64, bound: u8) -> u64 {
         word.wrapping_sub(ONES * bound as u64) & !word & HIGH_BITS
     }
-    let quotes = less(word ^ ONES * b'"' as u64, 1);
-    let backslashes = less(word ^ ONES * b'\\' as u64, 1);
+    let quotes = less(word ^ (ONES * b'"' as u64), 1);
+    let backslashes = less(word ^ (ONES * b'\\' as u64), 1);
     quotes | backslashes | less(word, b' ') != 0
 }
 

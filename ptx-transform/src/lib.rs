@@ -17,7 +17,7 @@
 //! assert_eq!(small.text(), b".version 8.0 .target sm_80 .address_size 64 .visible.func f(){ret;}.entry a(){call f;ret;}");
 //! let map = linked.maps[0].then(&small.map);
 //! let call = kernels.source().windows(4).position(|word| word == b"call").map(|at| at as u32);
-//! assert_eq!(call.and_then(|old| map.to_new(old)), Some(81));
+//! assert_eq!(call.and_then(|old| map.to_new(old)), Some(78));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -403,7 +403,7 @@ fn parts_of_the_corpus_make_the_whole_again() {
             all.map(|s| format!("{} {:?}", m.name(s.name), s.number))
                 .collect()
         };
-        assert_eq!(names(&module), names(&again), "{name}");
+        assert_eq!(names(&module), names(again), "{name}");
         for (input, map) in [&part, &rest].iter().zip(&linked.maps) {
             for (old, new, len) in map.pieces() {
                 let (old, new, len) = (old as usize, new as usize, len as usize);
