@@ -192,7 +192,7 @@ impl<'m> FunctionAnalysis<'m> {
     ///
     /// # Errors
     ///
-    /// As [`ssa`](Self::ssa).
+    /// As [`ssa`](FunctionDataflow::ssa).
     pub fn provenance(&self) -> Result<&FunctionProvenance, TooManyPhis> {
         let (ssa, graph) = (self.ssa()?, self.ssa_graph()?);
         Ok(cached(&self.addresses.provenance, || {
@@ -204,7 +204,7 @@ impl<'m> FunctionAnalysis<'m> {
     ///
     /// # Errors
     ///
-    /// As [`ssa`](Self::ssa).
+    /// As [`ssa`](FunctionDataflow::ssa).
     pub fn accesses(&self) -> Result<&Accesses, TooManyPhis> {
         let (ssa, values, provenance) = (self.ssa()?, self.values()?, self.provenance()?);
         Ok(cached(&self.addresses.accesses, || {

@@ -130,7 +130,7 @@ impl<'a> ThreadValues<'a> {
     ///
     /// # Errors
     ///
-    /// As [`FunctionAnalysis::ssa`].
+    /// As [`FunctionDataflow::ssa`].
     ///
     /// ```
     /// use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -220,7 +220,7 @@ impl<'a> ThreadValues<'a> {
     ///
     /// # Errors
     ///
-    /// As [`FunctionAnalysis::ssa`].
+    /// As [`FunctionDataflow::ssa`].
     pub fn resume(
         function: &'a FunctionDataflow<'_>,
         evaluated: &Evaluated,
