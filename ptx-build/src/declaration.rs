@@ -73,7 +73,7 @@ pub(crate) const MOST_MEMBERS: u64 = 1 << 16;
 /// An attribute of a variable or a function. Manual 5.4.8, 11.5.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Attribute {
+pub enum DeclarationAttribute {
     /// `.managed`: a variable in memory that host and device share.
     Managed,
     /// `.unified(a, b)`: one address for host and device, with the two halves of its identifier.
@@ -82,7 +82,7 @@ pub enum Attribute {
 
 /// Writes the attributes of a declaration with their directive, if there are any.
 pub(crate) fn write_attributes(
-    attributes: &[Attribute],
+    attributes: &[DeclarationAttribute],
     out: &mut String,
 ) -> Result<(), BuildError> {
     for (index, attribute) in attributes.iter().enumerate() {
@@ -92,8 +92,8 @@ pub(crate) fn write_attributes(
             out.push_str(", ");
         }
         let _ = match attribute {
-            Attribute::Managed => write!(out, ".managed"),
-            Attribute::Unified(first, second) => {
+            DeclarationAttribute::Managed => write!(out, ".managed"),
+            DeclarationAttribute::Unified(first, second) => {
                 write!(out, ".unified({}, {})", first.text()?, second.text()?)
             }
         };
@@ -125,7 +125,7 @@ pub struct Declaration {
     pub(crate) align: Option<Number>,
     vector: u8,
     linkage: Option<Linkage>,
-    attributes: Vec<Attribute>,
+    attributes: Vec<DeclarationAttribute>,
     pointer: Option<(&'static str, Option<Number>)>,
     late_align: Option<Number>,
     hidden: bool,
@@ -219,7 +219,7 @@ impl Declaration {
 
     /// Adds an attribute.
     #[must_use]
-    pub fn attribute(mut self, attribute: Attribute) -> Self {
+    pub fn attribute(mut self, attribute: DeclarationAttribute) -> Self {
         self.attributes.push(attribute);
         self
     }

@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 use ptx_ir::{Code, FunctionKind, Linkage};
 use ptx_isa::{Directive, DirectivePosition, Ending};
 
-use crate::declaration::{Attribute, Declaration, linkage_text, write_attributes};
+use crate::declaration::{Declaration, DeclarationAttribute, linkage_text, write_attributes};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::lexical;
 use crate::number::Number;
@@ -29,7 +29,7 @@ use crate::number::Number;
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct FunctionHeader {
     pub(crate) linkage: Option<Linkage>,
-    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) attributes: Vec<DeclarationAttribute>,
     pub(crate) returns: Vec<Declaration>,
     pub(crate) params: Vec<Declaration>,
     pub(crate) directives: Vec<Result<String, BuildError>>,
@@ -51,9 +51,9 @@ impl FunctionHeader {
         self
     }
 
-    /// Adds an attribute, such as [`Attribute::Unified`].
+    /// Adds an attribute, such as [`DeclarationAttribute::Unified`].
     #[must_use]
-    pub fn attribute(mut self, attribute: Attribute) -> Self {
+    pub fn attribute(mut self, attribute: DeclarationAttribute) -> Self {
         self.attributes.push(attribute);
         self
     }

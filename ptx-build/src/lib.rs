@@ -79,7 +79,7 @@ mod template;
 mod writer;
 
 pub use call::Argument;
-pub use declaration::{Attribute, Declaration, Init};
+pub use declaration::{Declaration, DeclarationAttribute, Init};
 pub use error::{BuildError, BuildErrorKind};
 pub use fragment::AsmReport;
 pub use function::{BranchTarget, FunctionBuilder, PausedFunction};

@@ -357,6 +357,7 @@ impl<'m> FunctionDataflow<'m> {
     /// # Errors
     ///
     /// As [`ssa`](Self::ssa).
+    #[doc(hidden)]
     pub fn ssa_graph(&self) -> Result<&SsaGraph, TooManyPhis> {
         let ssa = self.ssa()?;
         Ok(cached(&self.results.ssa_graph, || {

@@ -1,9 +1,12 @@
 use ptx_analysis::calls::CallGraph;
-use ptx_analysis::cfg::Cfg;
+use ptx_analysis::cfg::{BlockId, Cfg};
+use ptx_analysis::dataflow::{JoinSemiLattice, SparseAnalysis, SparseSolver, solve_sparse};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Dominators, PostDominators, ReversePostOrder};
-use ptx_analysis::source_lines::file_number;
-use ptx_ir::facts::ModuleFacts;
+use ptx_analysis::source_lines::{SourceLines, file_number};
+use ptx_analysis::ssa::ValueId;
+use ptx_ir::facts::{Facts, ModuleFacts};
+use ptx_ir::{Operand, StmtId};
 use ptx_isa::Opcode;
 use ptx_semantics::fold::is_copy;
 
@@ -69,4 +72,78 @@ fn numbers_of_files() {
         .values()
         .map(|d| file_number(&module, d));
     assert_eq!(files.flatten().collect::<Vec<_>>(), [7]);
+}
+
+/// The largest constant that may be in a register, on the paths that control can take.
+struct Largest;
+
+#[derive(Clone, PartialEq, Debug)]
+struct Constant(i32);
+
+impl JoinSemiLattice for Constant {
+    fn join(&mut self, other: &Self) -> bool {
+        let joined = self.0.max(other.0);
+        std::mem::replace(&mut self.0, joined) != joined
+    }
+}
+
+impl SparseAnalysis for Largest {
+    type Domain = Constant;
+    const FOLLOWS_EDGES: bool = true;
+
+    fn bottom(&self) -> Constant {
+        Constant(0)
+    }
+    fn top(&self) -> Constant {
+        Constant(i32::MAX)
+    }
+    fn inst(&mut self, facts: Facts<'_>, stmt: StmtId, solver: &mut SparseSolver<'_, Constant>) {
+        if let Some(Operand::Small(number)) = facts.source(0).map(|source| source.operand) {
+            for definition in solver.ssa().defs(stmt) {
+                solver.raise(definition, &Constant(number));
+            }
+        }
+    }
+    fn phi(&mut self, phi: ValueId, solver: &mut SparseSolver<'_, Constant>) {
+        let joined = solver.join_arguments(phi);
+        solver.raise(phi, &joined);
+    }
+    fn leave(&mut self, block: BlockId, solver: &mut SparseSolver<'_, Constant>) {
+        solver.follow_all(block);
+    }
+}
+
+#[test]
+fn sparse_analyses() {
+    let text = b".version 8.0 .target sm_80 .entry k(.param .u64 a) { .reg .pred p; .reg .b32 x, y; mov.b32 x, 3; @p bra L; mov.b32 x, 5; \
+        L: add.s32 y, x, x; ret; mov.b32 x, 9; }";
+    let module = ptx_parse::parse(text).module;
+    let facts = ModuleFacts::new(&module);
+    let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+    let solution = solve_sparse(&function, &mut Largest, 100).unwrap();
+    let ssa = function.ssa().unwrap();
+    let (sum, _) = function.body().statements().rev().nth(2).unwrap();
+    let value = ssa.uses(sum)[0].value;
+    assert!(solution.is_complete());
+    assert_eq!(solution.value(value), &Constant(5));
+    let reached: Vec<bool> = function
+        .cfg()
+        .blocks()
+        .map(|(id, _)| solution.is_executable(id))
+        .collect();
+    assert_eq!(reached, [true, true, true, false]);
+}
+
+#[test]
+fn statements_of_inline_assembly() {
+    let text = ".version 8.0\n.target sm_80\n.entry k()\n{\n.reg .b32 x;\nmov.b32 x, 1;\n// begin inline asm\nmov.b32 x, 2;\n// end inline asm\nret;\n}\n";
+    let module = ptx_parse::parse_str(text).module;
+    let lines = SourceLines::new(&module);
+    let body = module.body(module.function("k").unwrap()).unwrap();
+    let assembly = lines.function(body).inline_assembly();
+    let inside: Vec<bool> = body
+        .statements()
+        .map(|(id, _)| assembly.contains(id))
+        .collect();
+    assert_eq!(inside, [false, false, true, false]);
 }

@@ -259,3 +259,13 @@ fn reasons_and_terms() {
         terms.collect::<Vec<_>>()
     );
 }
+
+#[test]
+fn rewritings() {
+    let module = ptx_parse::parse(b".version 8.0 // comment\n.target sm_80\n").module;
+    let stripped = ptx_transform::strip(&module).with_report("stripped");
+    assert_eq!(
+        (stripped.report, stripped.text().contains(&b'/')),
+        ("stripped", false)
+    );
+}

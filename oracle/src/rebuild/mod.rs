@@ -308,13 +308,16 @@ impl<'r> Replay<'r> {
         Ok(declaration)
     }
 
-    fn attribute(&self, attribute: Attribute) -> Result<ptx_build::Attribute, RebuildError> {
+    fn attribute(
+        &self,
+        attribute: Attribute,
+    ) -> Result<ptx_build::DeclarationAttribute, RebuildError> {
         let pool = self.module.pool();
         match attribute {
-            Attribute::Managed => Ok(ptx_build::Attribute::Managed),
+            Attribute::Managed => Ok(ptx_build::DeclarationAttribute::Managed),
             Attribute::Unified(first, second) => {
                 let (first, second) = (self.number(pool, first)?, self.number(pool, second)?);
-                Ok(ptx_build::Attribute::Unified(first, second))
+                Ok(ptx_build::DeclarationAttribute::Unified(first, second))
             }
             _ => Err(unknown("an attribute")),
         }

@@ -10,7 +10,7 @@ use ptx_isa::{Directive, StateSpace};
 use super::body::Fresh;
 use super::{FunctionBuilder, no_results};
 use crate::check::{self, Parsed};
-use crate::declaration::{Attribute, Declaration};
+use crate::declaration::{Declaration, DeclarationAttribute};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
@@ -32,8 +32,8 @@ impl<'m> FunctionBuilder<'m> {
         self
     }
 
-    /// Adds an attribute, such as [`Attribute::Unified`].
-    pub fn attribute(&mut self, attribute: Attribute) -> &mut Self {
+    /// Adds an attribute, such as [`DeclarationAttribute::Unified`].
+    pub fn attribute(&mut self, attribute: DeclarationAttribute) -> &mut Self {
         if let Some(interface) = self.interface() {
             interface.attributes.push(attribute);
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ptx_build::{
-    Attribute, CodeLabel, Declaration, Func, Init, ModuleBuilder, OperandExpr as O, Reg, RegRange,
-    Variable,
+    CodeLabel, Declaration, DeclarationAttribute, Func, Init, ModuleBuilder, OperandExpr as O, Reg,
+    RegRange, Variable,
 };
 use ptx_ir::{AddressForm, Component, Linkage};
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
@@ -300,7 +300,7 @@ pub(crate) fn linkage(d: &mut Dice) -> Linkage {
     ])
 }
 
-pub(crate) fn attribute(d: &mut Dice) -> Attribute {
+pub(crate) fn attribute(d: &mut Dice) -> DeclarationAttribute {
     const NUMBERS: &[&str] = &[
         "1",
         "0xAB",
@@ -313,8 +313,8 @@ pub(crate) fn attribute(d: &mut Dice) -> Attribute {
         "\n",
     ];
     if d.one_in(3) {
-        return Attribute::Managed;
+        return DeclarationAttribute::Managed;
     }
     let [a, b] = [d.of(NUMBERS), d.of(NUMBERS)];
-    Attribute::Unified((*a).into(), (*b).into())
+    DeclarationAttribute::Unified((*a).into(), (*b).into())
 }

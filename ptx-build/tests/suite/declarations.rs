@@ -4,7 +4,7 @@
 
 use crate::common::check;
 use ptx_build::{
-    Argument, Attribute, BuildError, BuildErrorKind, Declaration, FunctionHeader, Init,
+    Argument, BuildError, BuildErrorKind, Declaration, DeclarationAttribute, FunctionHeader, Init,
     ModuleBuilder, at, bracket,
 };
 use ptx_ir::{FunctionKind, Linkage};
@@ -23,23 +23,24 @@ fn has(text: &str, parts: &[&str]) {
 #[test]
 fn attributes() -> Result<(), BuildError> {
     let mut m = module((9, 0), Target::Sm90);
-    let managed = Declaration::new(S::Global, T::S32, "managed").attribute(Attribute::Managed);
+    let managed =
+        Declaration::new(S::Global, T::S32, "managed").attribute(DeclarationAttribute::Managed);
     let managed = m.declare(managed.init(Init::Int(7)))?;
     let both = Declaration::new(S::Global, T::B8, "page")
         .align(16)
         .array([64]);
     m.declare(
-        both.attribute(Attribute::Managed)
-            .attribute(Attribute::Unified(19.into(), "0x60".into())),
+        both.attribute(DeclarationAttribute::Managed)
+            .attribute(DeclarationAttribute::Unified(19.into(), "0x60".into())),
     )?;
     let elsewhere = Declaration::new(S::Global, T::F64, "elsewhere").linkage(Linkage::Extern);
-    m.declare(elsewhere.attribute(Attribute::Unified(7.into(), 8.into())))?;
+    m.declare(elsewhere.attribute(DeclarationAttribute::Unified(7.into(), 8.into())))?;
     let outside = FunctionHeader::new()
         .linkage(Linkage::Extern)
-        .attribute(Attribute::Unified(1.into(), 2.into()));
+        .attribute(DeclarationAttribute::Unified(1.into(), 2.into()));
     m.declare_function(FunctionKind::Func, "outside", outside)?;
     let mut f = m.func("unified")?;
-    f.attribute(Attribute::Unified("0xAB".into(), "0xCD".into()));
+    f.attribute(DeclarationAttribute::Unified("0xAB".into(), "0xCD".into()));
     f.ret().emit(())?;
     f.finish()?;
     let mut k = m.kernel("k")?;
@@ -48,10 +49,11 @@ fn attributes() -> Result<(), BuildError> {
     k.ret().emit(())?;
     k.finish()?;
     // An attribute whose number is not a number, and one that does not fit.
-    let odd = Attribute::Unified("1) .b32 x; (".into(), 2.into());
+    let odd = DeclarationAttribute::Unified("1) .b32 x; (".into(), 2.into());
     let odd = Declaration::new(S::Global, T::B32, "odd").attribute(odd);
     assert_eq!(m.declare(odd).unwrap_err().kind(), BuildErrorKind::Spelling);
-    let shared = Declaration::new(S::Shared, T::B32, "odd").attribute(Attribute::Managed);
+    let shared =
+        Declaration::new(S::Shared, T::B32, "odd").attribute(DeclarationAttribute::Managed);
     assert_eq!(m.declare(shared).unwrap_err().code().to_string(), "PTX0609");
     has(
         &check(m),

@@ -230,6 +230,7 @@ impl<D> SparseSolution<D> {
 }
 
 /// A part of a function that a sweep evaluates.
+#[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Item {
     /// A phi.
@@ -244,6 +245,7 @@ pub enum Item {
 const NO_ITEM: u32 = u32::MAX;
 
 /// The items of a function in reverse postorder, and for each value the items that read it. Linear in the SSA form.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct SsaGraph {
     /// For each reachable block its phis, its statements and its end.
@@ -315,6 +317,7 @@ impl SsaGraph {
     }
 
     /// The items of a block in their order.
+    #[doc(hidden)]
     #[must_use]
     pub fn block_items(&self, block: BlockId) -> &[Item] {
         let range = self.item_range(block);
@@ -329,6 +332,7 @@ impl SsaGraph {
 }
 
 /// The limits of a sparse analysis.
+#[doc(hidden)]
 #[derive(Copy, Clone, Debug)]
 pub struct Bounds<D> {
     /// The least fact.
@@ -361,6 +365,7 @@ pub struct SparseSolver<'g, D> {
 
 impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     /// Creates a solver in which every value has the least fact, but [`Ssa::UNKNOWN`] the greatest, and no item is dirty. `graph` belongs to `ssa`.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(cfg: &'g Cfg, ssa: &'g Ssa, graph: &'g SsaGraph, bounds: Bounds<D>) -> Self {
         let mut facts = vec![bounds.bottom.clone(); ssa.len()];
@@ -388,6 +393,7 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// The items of the function.
+    #[doc(hidden)]
     #[must_use]
     pub const fn graph(&self) -> &'g SsaGraph {
         self.graph
@@ -430,6 +436,7 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// Marks the items that read a value as dirty.
+    #[doc(hidden)]
     pub fn revisit_readers(&mut self, id: ValueId) {
         for &item in self.graph.readers.row(id.as_u32()) {
             self.dirty.insert(item);
@@ -437,6 +444,7 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// Marks a statement as dirty.
+    #[doc(hidden)]
     pub fn revisit(&mut self, stmt: StmtId) {
         if let Some(&item) = self.graph.statement_items.get(stmt.index())
             && item != NO_ITEM
@@ -446,6 +454,7 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// Marks the phis of a block as dirty.
+    #[doc(hidden)]
     pub fn revisit_phis(&mut self, block: BlockId) {
         let first = self.graph.item_range(block).start;
         for item in (first..).take(self.ssa.phis(block).len()) {
@@ -454,6 +463,7 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// Marks the phis, the statements and the end of a block as dirty.
+    #[doc(hidden)]
     pub fn revisit_block(&mut self, block: BlockId) {
         for item in self.graph.item_range(block) {
             self.dirty.insert(item);
@@ -461,11 +471,13 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// Marks all items as dirty.
+    #[doc(hidden)]
     pub fn revisit_all(&mut self) {
         self.dirty.fill();
     }
 
     /// Begins an analysis that follows edges: control reaches the entry block.
+    #[doc(hidden)]
     pub fn enter_function(&mut self) {
         let reach = self.reach.insert(Reach {
             blocks: vec![false; self.cfg.len()],
@@ -507,6 +519,7 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// Removes the next dirty item and returns it. `None` if no item is dirty; then the facts are a fixed point unless the analysis gave up.
+    #[doc(hidden)]
     pub fn next_item(&mut self) -> Option<Item> {
         loop {
             let Some(position) = self.dirty.next_from(self.position) else {
@@ -545,6 +558,7 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// Gives every value the greatest fact. No item is dirty afterwards, and control reaches all blocks.
+    #[doc(hidden)]
     pub fn give_up(&mut self) {
         self.facts.fill(self.bounds.top.clone());
         self.dirty.clear();
@@ -563,6 +577,7 @@ impl<'g, D: JoinSemiLattice> SparseSolver<'g, D> {
     }
 
     /// The facts, after [`next_item`](Self::next_item) returned `None`.
+    #[doc(hidden)]
     #[must_use]
     pub fn finish(self) -> SparseSolution<D> {
         SparseSolution {

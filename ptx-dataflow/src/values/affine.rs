@@ -120,6 +120,7 @@ impl Affine {
     }
 
     /// The form without its constant.
+    #[doc(hidden)]
     #[must_use]
     pub fn without_constant(&self) -> Self {
         Self {

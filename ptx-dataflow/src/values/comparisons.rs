@@ -213,6 +213,7 @@ impl Values {
 
     /// Numbers for the two integers that a predicate compares: equal integers have equal numbers. [`implied`](Self::implied) is `None` for different
     /// predicates unless they have the same first number, or one has the numbers of the other in the reverse order.
+    #[doc(hidden)]
     #[must_use]
     pub fn compared_numbers(&self, predicate: ValueId) -> Option<[u32; 2]> {
         let Truth::Compare(index, _) = self.entries.get(predicate)?.truth else {
