@@ -167,7 +167,9 @@ fn run(
             let (sender, receiver) = mpsc::channel();
             let (progress, mut interrupted) = (&progress, Ok(()));
             scope.spawn(move || {
-                let options = RunOptions::default().with_executor(&Threads).with_progress(progress);
+                let options = RunOptions::default()
+                    .with_executor(&Threads)
+                    .with_progress(progress);
                 let _ = sender.send(machine.launch_with(launch, options));
             });
             loop {
