@@ -119,7 +119,7 @@ fn count(
     let body = facts.body();
     let classes: Vec<u8> = variables
         .ids()
-        .map(|variable| class_index(variables.class(body, variable)))
+        .map(|variable| class_index(variables.class(variable)))
         .collect();
     let mut counter = Counter {
         variables,

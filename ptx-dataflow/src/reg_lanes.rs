@@ -4,6 +4,7 @@
 //! element. A statement that names a whole vector register names all its elements.
 
 use alloc::vec::Vec;
+use core::iter::repeat_n;
 
 use ptx_ir::facts::RegisterComponent;
 use ptx_ir::{Body, EntityId as _, RegId};
@@ -25,47 +26,46 @@ pub struct Variables {
     starts: Vec<u32>,
     /// The register of each variable; empty where all registers are scalars.
     registers: Vec<RegId>,
-    len: u32,
+    /// The class of the register of each variable.
+    classes: Vec<Option<RegisterClass>>,
 }
 
 impl Variables {
     /// Numbers the registers of a body.
     #[must_use]
     pub fn new(body: &Body) -> Self {
-        if !body.reg_decls().values().any(|d| d.vector > 1) {
-            return Self {
-                starts: Vec::new(),
-                registers: Vec::new(),
-                len: body.registers().len() as u32,
-            };
-        }
-        let mut starts = Vec::with_capacity(body.registers().len() + 1);
-        let mut registers = Vec::new();
+        let has_vectors = body.reg_decls().values().any(|d| d.vector > 1);
+        let mut variables = Self {
+            starts: Vec::new(),
+            registers: Vec::new(),
+            classes: Vec::with_capacity(body.registers().len()),
+        };
         for (id, register) in body.registers().iter() {
-            starts.push(registers.len() as u32);
             let declaration = body.reg_decls().get(register.decl);
+            let class = declaration.and_then(|d| d.ty.known()?.register_class());
             let elements = declaration.map_or(1, |d| usize::from(d.vector.max(1)));
-            registers.extend(core::iter::repeat_n(id, elements));
+            if has_vectors {
+                variables.starts.push(variables.classes.len() as u32);
+                variables.registers.extend(repeat_n(id, elements));
+            }
+            variables.classes.extend(repeat_n(class, elements));
         }
-        let len = registers.len() as u32;
-        starts.push(len);
-        Self {
-            starts,
-            registers,
-            len,
+        if has_vectors {
+            variables.starts.push(variables.classes.len() as u32);
         }
+        variables
     }
 
     /// The number of variables.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.len as usize
+        self.classes.len()
     }
 
     /// Returns whether the body mentions no register.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.classes.is_empty()
     }
 
     /// All variables, in the order of their numbers.
@@ -73,7 +73,7 @@ impl Variables {
     pub fn ids(&self) -> VariableRange {
         VariableRange {
             start: 0,
-            end: self.len,
+            end: self.classes.len() as u32,
         }
     }
 
@@ -88,7 +88,12 @@ impl Variables {
                 end: id + 1,
             };
         }
-        let bound = |i: usize| self.starts.get(i).copied().unwrap_or(self.len);
+        let bound = |i: usize| {
+            self.starts
+                .get(i)
+                .copied()
+                .unwrap_or(self.classes.len() as u32)
+        };
         let (start, end) = (bound(id as usize), bound(id as usize + 1));
         match place.component {
             // A selector of a scalar, or one beyond its vector, is an error: it denotes the whole register.
@@ -117,12 +122,11 @@ impl Variables {
         }
     }
 
-    /// The class of register that holds a variable; `None` where its type is unknown.
+    /// The class of the register that holds a variable; `None` if its type is unknown.
+    #[inline]
     #[must_use]
-    pub fn class(&self, body: &Body, variable: VariableId) -> Option<RegisterClass> {
-        let register = body.registers().get(self.place(variable).register)?;
-        let ty = body.reg_decls().get(register.decl)?.ty.known()?;
-        ty.register_class()
+    pub fn class(&self, variable: VariableId) -> Option<RegisterClass> {
+        self.classes.get(variable.index()).copied().flatten()
     }
 }
 

@@ -359,7 +359,7 @@ impl Pass<'_> {
             }
         }
         let (result, component, is_in_vector) = position?;
-        let width = self.variables.class(body, variable)?.bits();
+        let width = self.variables.class(variable)?.bits();
         match expression.copied {
             Some(number) if !is_in_vector && result == 0 && expression.width == Some(width) => {
                 return Some(number);

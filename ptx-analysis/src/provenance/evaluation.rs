@@ -252,10 +252,7 @@ impl<'a> Evaluation<'a> {
 
     /// The bits of a variable.
     pub(super) fn variable_width(&self, variable: VariableId) -> Option<u16> {
-        let class = self
-            .function
-            .variables()
-            .class(self.facts.body(), variable)?;
+        let class = self.function.variables().class(variable)?;
         Some(class.bits())
     }
 

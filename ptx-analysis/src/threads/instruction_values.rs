@@ -192,7 +192,7 @@ impl ThreadValues<'_> {
             CellUse::Read => {
                 let value = self.ssa.read(access.stmt, cell_variable)?;
                 let loaded = self.follow(value, depth)?;
-                let class = self.variables.class(self.facts.body(), variable)?;
+                let class = self.variables.class(variable)?;
                 // A load that is narrower than its register extends the value.
                 (bytes == Some(u64::from(class.bits()) / 8)).then_some(loaded)
             }
@@ -200,7 +200,7 @@ impl ThreadValues<'_> {
                 let (data, _) = facts.memory().next()?.data?;
                 let source = self.variables.of(facts.place(data)?).single()?;
                 let value = self.ssa.read(access.stmt, source)?;
-                let class = self.variables.class(self.facts.body(), source)?;
+                let class = self.variables.class(source)?;
                 let stored = self.follow(value, depth)?;
                 (bytes == Some(u64::from(class.bits()) / 8)).then_some(stored)
             }

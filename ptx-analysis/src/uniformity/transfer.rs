@@ -432,7 +432,7 @@ impl<'a> Evaluation<'a> {
 
     /// Returns whether a variable is the predicate that is true in the elected lane of a warp.
     fn is_elected(&self, facts: &Facts<'_>, variable: VariableId) -> bool {
-        let class = self.variables.class(self.facts.body(), variable);
+        let class = self.variables.class(variable);
         facts.action() == Some(Action::Elect) && class == Some(RegisterClass::Predicate)
     }
 

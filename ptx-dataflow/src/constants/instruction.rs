@@ -226,7 +226,7 @@ where
     /// A result, extended to the width of its register.
     #[must_use]
     pub fn extended(&self, folded: &Folded, variable: VariableId) -> Constant {
-        let Some(class) = self.variables.class(self.facts.body(), variable) else {
+        let Some(class) = self.variables.class(variable) else {
             return Constant::Overdefined;
         };
         extended(folded, class.bits()).map_or(Constant::Overdefined, Constant::Constant)

@@ -58,10 +58,9 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(context: Context<'a>) -> Self {
-        let body = context.facts.body();
         let widths = context.ssa.values().map(|(id, _)| {
             let variable = context.ssa.variable(id);
-            let class = variable.and_then(|v| context.variables.class(body, v));
+            let class = variable.and_then(|v| context.variables.class(v));
             class.map_or(0, |c| c.bits())
         });
         Self {

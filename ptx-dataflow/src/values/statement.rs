@@ -379,8 +379,7 @@ impl Scope<'_, '_> {
         let (Abstract::Number(mut number), Some(ty)) = (found, ty) else {
             return found;
         };
-        let body = self.pass.context.facts.body();
-        let class = self.pass.context.variables.class(body, variable);
+        let class = self.pass.context.variables.class(variable);
         if class.is_some_and(|c| c.bits() > ty.bits()) {
             let form = number.form;
             number.form = form.filter(|f| self.pass.is_exact(f, number.range, ty.bits()));

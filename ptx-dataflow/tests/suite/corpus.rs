@@ -241,7 +241,7 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionDataflow<'_>) {
 
     // Pressure: before each instruction, and after it together with what it writes.
     let class = |v: &VariableId| {
-        let class = analysis.variables().class(facts.body(), *v);
+        let class = analysis.variables().class(*v);
         class.unwrap_or(RegisterClass::Bits32)
     };
     let units = |set: &BTreeSet<VariableId>| -> u32 {

@@ -75,7 +75,7 @@ impl<'a> Copies<'a> {
         };
         let width = signature.types().next().map(ScalarType::bits);
         let register_width = |register| {
-            let class = view.variables.class(view.body(), view.scalar(register)?)?;
+            let class = view.variables.class(view.scalar(register)?)?;
             Some(class.bits())
         };
         let has_whole_width =

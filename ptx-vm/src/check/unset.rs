@@ -150,7 +150,7 @@ impl<'a> Finder<'a> {
         *number.get_or_insert_with(|| {
             let name = variable_name(self.facts, self.variables, variable);
             let place = self.function.registers.get(variable.index()).copied();
-            let class = self.variables.class(self.facts.body(), variable);
+            let class = self.variables.class(variable);
             tracked.push(Variable {
                 name: format!("`{name}`").into(),
                 place: place.unwrap_or(Place::Predicate(0)),

@@ -32,7 +32,7 @@ pub(super) fn function(
     let registers: Vec<Place> = numbers
         .ids()
         .map(|variable| {
-            let class = numbers.class(body, variable);
+            let class = numbers.class(variable);
             code.new_register(class.map_or(64, |class| class.bits()))
         })
         .collect();
