@@ -39,9 +39,18 @@ enum Part {
     Operand(usize),
 }
 
+/// The part of a statement that one edit of the batch changes. Claims are ordered by statement, part and edit.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Claim {
+    stmt: StmtId,
+    part: Part,
+    /// The index of the edit in the batch.
+    edit: usize,
+}
+
 impl Edit {
-    /// The statement that the edit changes; an insertion changes no existing statement.
-    fn claim(&self) -> Option<(StmtId, Part)> {
+    /// The statement and the part of it that the edit changes; an insertion changes no existing statement.
+    fn changed_part(&self) -> Option<(StmtId, Part)> {
         Some(match *self {
             Self::InsertBefore(..) | Self::InsertAfter(..) => return None,
             Self::Replace(stmt, _) | Self::Remove(stmt) => (stmt, Part::Whole),
@@ -83,24 +92,34 @@ impl Batch {
         self.edits.is_empty()
     }
 
-    /// The first two edits that change the same part of a statement, or of which one changes what the other removes.
-    fn conflict(&self) -> Result<(), EditError> {
-        let mut claims: Vec<(StmtId, Part, usize)> = Vec::new();
+    /// Returns an error for the first two edits that change the same part of a statement, or of which one changes a statement
+    /// that the other one replaces or removes.
+    fn check_conflicts(&self) -> Result<(), EditError> {
+        let mut claims: Vec<Claim> = Vec::new();
         for (index, edit) in self.edits.iter().enumerate() {
-            claims.extend(edit.claim().map(|(stmt, part)| (stmt, part, index)));
+            claims.extend(edit.changed_part().map(|(stmt, part)| Claim {
+                stmt,
+                part,
+                edit: index,
+            }));
         }
         claims.sort_unstable();
         // In each statement, `Part::Whole` is first.
-        let of_statement = claims.chunk_by(|a, b| a.0 == b.0);
-        let conflicts = of_statement.flat_map(|claims| {
-            let whole = claims.first().filter(|c| c.1 == Part::Whole);
-            let pairs = claims.iter().zip(claims.iter().skip(1));
-            pairs.filter_map(move |(a, b)| {
-                let other = whole.or(Some(a).filter(|a| a.1 == b.1))?.2;
-                Some((other.max(b.2), other.min(b.2), b.0))
-            })
-        });
-        match conflicts.min() {
+        let mut earliest_conflict: Option<(usize, usize, StmtId)> = None;
+        for statement_claims in claims.chunk_by(|a, b| a.stmt == b.stmt) {
+            let statement_claim = statement_claims.first().filter(|c| c.part == Part::Whole);
+            for (previous, claim) in statement_claims.iter().zip(statement_claims.iter().skip(1)) {
+                let same_part = Some(previous).filter(|p| p.part == claim.part);
+                let Some(conflicting) = statement_claim.or(same_part) else {
+                    continue;
+                };
+                let first = conflicting.edit.min(claim.edit);
+                let second = conflicting.edit.max(claim.edit);
+                let conflict = (second, first, claim.stmt);
+                earliest_conflict = Some(earliest_conflict.map_or(conflict, |c| c.min(conflict)));
+            }
+        }
+        match earliest_conflict {
             None => Ok(()),
             Some((second, first, statement)) => Err(EditError::Conflict {
                 statement,
@@ -117,43 +136,47 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Conflict`] if two edits change the same part of a statement, and those of the single edits. Nothing has
-    /// changed then.
+    /// [`EditError::Conflict`] if two edits change the same part of a statement, and the errors of the single edits. The
+    /// function is unchanged after an error.
     pub fn apply(&mut self, batch: Batch) -> Result<Vec<StmtId>, EditError> {
-        batch.conflict()?;
-        let before = self.body().clone();
+        batch.check_conflicts()?;
+        let unedited_body = self.body().clone();
         let result = self.apply_all(batch);
         if result.is_err() {
-            *self.body_mut() = before;
+            *self.body_mut() = unedited_body;
             self.registers = None;
         }
         result
     }
 
     fn apply_all(&mut self, batch: Batch) -> Result<Vec<StmtId>, EditError> {
-        let mut made = Vec::new();
-        // The last statement that was inserted after another one.
-        let mut ends: Vec<Option<StmtId>> = Vec::new();
-        ends.resize(self.body().statement_table().len(), None);
+        let mut new_stmts = Vec::new();
+        // For each statement, the last one that was inserted after it.
+        let mut last_inserted: Vec<Option<StmtId>> = Vec::new();
+        last_inserted.resize(self.body().statement_table().len(), None);
         let mut removed = Vec::new();
         for edit in batch.edits {
             match edit {
-                Edit::InsertBefore(at, new) => made.push(self.insert_before(at, new)?),
-                Edit::InsertAfter(at, new) => {
-                    let end = ends.get(at.index()).copied().flatten().unwrap_or(at);
+                Edit::InsertBefore(target, new) => new_stmts.push(self.insert_before(target, new)?),
+                Edit::InsertAfter(target, new) => {
+                    let end = last_inserted
+                        .get(target.index())
+                        .copied()
+                        .flatten()
+                        .unwrap_or(target);
                     let id = self.insert_after(end, new)?;
-                    if let Some(end) = ends.get_mut(at.index()) {
+                    if let Some(end) = last_inserted.get_mut(target.index()) {
                         *end = Some(id);
                     }
-                    made.push(id);
+                    new_stmts.push(id);
                 }
-                Edit::Replace(at, new) => {
-                    self.replace(at, new)?;
-                    made.push(at);
+                Edit::Replace(target, new) => {
+                    self.replace(target, new)?;
+                    new_stmts.push(target);
                 }
-                // Others may still be placed beside it.
-                Edit::Remove(at) => removed.push(at),
-                Edit::MoveAfter(stmt, at) => self.move_after(stmt, at)?,
+                // Later edits can still insert statements beside the removed one.
+                Edit::Remove(target) => removed.push(target),
+                Edit::MoveAfter(stmt, target) => self.move_after(stmt, target)?,
                 Edit::SetOperand(stmt, index, new) => self.set_operand(stmt, index, new)?,
                 Edit::SetGuard(stmt, guard) => self.set_guard(stmt, guard)?,
                 Edit::SetMnemonic(stmt, sig) => self.set_signature(stmt, sig)?,
@@ -162,6 +185,6 @@ impl Editor<'_> {
         for stmt in removed {
             self.remove(stmt)?;
         }
-        Ok(made)
+        Ok(new_stmts)
     }
 }

@@ -8,9 +8,9 @@ use ptx_ir::lex::scan;
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     Address, AddressForm, Binding, BodyId, Declarator, DirectiveStmt, GuardSense, Immediate, Inst,
-    Label, LabelId, Limits, NameId, Operand, OperandPool, OperandSlot, RegDecl, RegDeclId, RegId,
-    Register, ScopeId, Selector, SigId, Statement, StmtId, TableRange, TypeName, Var, VarDecl,
-    VarId,
+    Label, LabelId, Limits, Operand, OperandPool, OperandRef, OperandSlot, RegDecl, RegDeclId,
+    RegId, Register, ScopeId, Selector, SigId, Statement, StmtId, TableRange, TypeName, Var,
+    VarDecl, VarId,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
@@ -30,25 +30,35 @@ pub struct NewStmt {
 /// The statement of a label or a declaration that is not inserted yet.
 pub(crate) const UNPLACED: StmtId = StmtId::new(u32::MAX);
 
+/// The value of a constant expression.
 enum Constant {
+    /// An integer below 10⁹ in decimal notation, whose text follows from its value.
     Small(i32),
     Other(ConstValue),
 }
 
 fn read_constant(text: &str) -> Result<Constant, EditError> {
-    let wrong = || EditError::spelling("constant", text);
     let nesting = Limits::default().nesting;
-    let read = read_expression(text.as_bytes(), 0, nesting);
-    let value = read.value.map_err(|_| wrong())?;
-    if read.end != text.len() || read.spaced {
-        return Err(wrong());
-    }
-    // As in the parser: the spelling of a small constant is its value.
-    let small = value.as_int().filter(|n| n.unsigned_abs() < 1_000_000_000);
-    Ok(match small {
+    let expression = read_expression(text.as_bytes(), 0, nesting);
+    let value = match expression.value {
+        Ok(value) if expression.end == text.len() && !expression.spaced => value,
+        _ => return Err(EditError::spelling("constant", text)),
+    };
+    // As in the parser, an integer below 10⁹ is stored as its value if that is how it is written.
+    let small_integer = value.as_int().filter(|n| n.unsigned_abs() < 1_000_000_000);
+    Ok(match small_integer {
         Some(n) if n.to_string() == text => Constant::Small(n as i32),
         _ => Constant::Other(value),
     })
+}
+
+/// The places of an operand in the pool, and of its parts, that hold a register.
+fn register_slots(pool: &OperandPool, root: OperandRef, register: RegId) -> Vec<OperandSlot> {
+    pool.walk_stored(OperandSlot::Pool(root), pool.get(root))
+        .stored()
+        .filter(|(_, operand)| *operand == Operand::Reg(register))
+        .map(|(slot, _)| slot)
+        .collect()
 }
 
 impl ModuleEditor<'_> {
@@ -75,7 +85,7 @@ impl Editor<'_> {
 
     /// An integer.
     pub fn integer(&mut self, value: i64) -> Operand {
-        // The spelling of a small one is its value.
+        // The text of a small integer is not stored: it follows from the value.
         if value.unsigned_abs() < 1_000_000_000 {
             return Operand::Small(value as i32);
         }
@@ -103,7 +113,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Kind`] if these cannot be parts of an address.
+    /// [`EditError::Kind`] if the operands cannot be parts of an address.
     pub fn address(&mut self, base: Operand, offset: Operand) -> Result<Operand, EditError> {
         let form = AddressForm::Bracketed;
         let new = Address::new(base, offset, form);
@@ -115,10 +125,10 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Kind`] if these cannot be elements of a vector.
+    /// [`EditError::Kind`] if the operands cannot be elements of a vector.
     pub fn vector(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
-        let fits = !parts.is_empty() && self.are_elements(parts);
-        part(fits, "part of a vector")?;
+        let is_vector = !parts.is_empty() && self.are_elements(parts);
+        part(is_vector, "part of a vector")?;
         Ok(Operand::Vector(self.pool_mut().add_list(parts)))
     }
 
@@ -126,7 +136,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Kind`] if these cannot be arguments.
+    /// [`EditError::Kind`] if the operands cannot be arguments.
     pub fn list(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
         part(self.are_elements(parts), "argument of a call")?;
         Ok(Operand::List(self.pool_mut().add_list(parts)))
@@ -136,11 +146,11 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Kind`] if these cannot be in brackets.
+    /// [`EditError::Kind`] if the operands cannot be in brackets.
     pub fn bracket(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
         let pool = self.body().pool();
-        let fits = parts.len() > 1 && parts.iter().all(|o| is_bracket_part(pool, *o));
-        part(fits, "part of a bracket")?;
+        let is_bracket = parts.len() > 1 && parts.iter().all(|o| is_bracket_part(pool, *o));
+        part(is_bracket, "part of a bracket")?;
         Ok(Operand::Bracket(self.pool_mut().add_list(parts)))
     }
 
@@ -148,7 +158,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Kind`] if these cannot be a pair.
+    /// [`EditError::Kind`] if the operands cannot be a pair.
     pub fn pair(&mut self, a: Operand, b: Operand) -> Result<Operand, EditError> {
         part(is_pair(self.body().pool(), a, b), "part of a pair")?;
         Ok(Operand::Pair(self.pool_mut().extend(&[a, b]).at(0)))
@@ -176,22 +186,16 @@ impl Editor<'_> {
     pub fn with_register(&mut self, operand: Operand, old: RegId, new: RegId) -> Operand {
         let pool = self.pool_mut();
         let copy = pool.extend(&[operand]);
-        let walk = |pool: &OperandPool| {
-            let parts = pool.walk_stored(OperandSlot::Pool(copy.at(0)), pool.get(copy.at(0)));
-            let uses = parts
-                .stored()
-                .filter(|(_, part)| *part == Operand::Reg(old));
-            uses.map(|(slot, _)| slot).collect::<Vec<_>>()
-        };
-        if !walk(pool).is_empty() {
+        let copy_root = copy.at(0);
+        if !register_slots(pool, copy_root, old).is_empty() {
             pool.deep_copy(copy);
         }
-        for slot in walk(pool) {
+        for slot in register_slots(pool, copy_root, old) {
             pool.set_slot(slot, Operand::Reg(new));
         }
-        let made = pool.get(copy.at(0));
-        pool.set(copy.at(0), Operand::Absent);
-        made
+        let replaced_operand = pool.get(copy_root);
+        pool.set(copy_root, Operand::Absent);
+        replaced_operand
     }
 
     /// A register of a declaration: a member of a range; number 0 for a plain name. The first call is linear in the registers
@@ -201,21 +205,22 @@ impl Editor<'_> {
     ///
     /// [`EditError::NoPart`] if the range has no such member.
     pub fn register(&mut self, decl: RegDeclId, number: u32) -> Result<RegId, EditError> {
-        let declared = self
+        let declaration = self
             .body()
             .reg_decls()
             .get(decl)
             .ok_or(EditError::UnknownId)?;
-        if number >= declared.count.unwrap_or(1) {
+        if number >= declaration.count.unwrap_or(1) {
             return Err(EditError::NoPart(format!("register {number}")));
         }
         let body = &mut self.module.bodies_mut()[self.body];
-        let known = self.registers.get_or_insert_with(|| {
-            let all = body.registers().iter();
-            all.map(|(id, r)| ((r.decl, r.number), id)).collect()
+        let register_ids = self.registers.get_or_insert_with(|| {
+            let registers = body.registers().iter();
+            registers.map(|(id, r)| ((r.decl, r.number), id)).collect()
         });
-        let new = || body.registers_mut().push(Register::new(decl, number));
-        Ok(*known.entry((decl, number)).or_insert_with(new))
+        Ok(*register_ids
+            .entry((decl, number))
+            .or_insert_with(|| body.registers_mut().push(Register::new(decl, number))))
     }
 
     // --- statements ---
@@ -233,7 +238,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`inst`](Self::inst).
+    /// Returns the errors of [`inst`](Self::inst).
     pub fn guarded(
         &mut self,
         predicate: RegId,
@@ -253,8 +258,8 @@ impl Editor<'_> {
         let sig = self.mnemonic(mnemonic)?;
         self.are_operands(sig, operands)?;
         let predicate = guard.map(|(predicate, _)| Operand::Reg(predicate));
-        let all = [predicate.as_slice(), operands].concat();
-        let range = self.pool_mut().extend(&all);
+        let stored_operands = [predicate.as_slice(), operands].concat();
+        let range = self.pool_mut().extend(&stored_operands);
         self.pool_mut().deep_copy(range);
         let inst = Inst::new(sig, range, guard.map(|(_, sense)| sense));
         let id = self.body_mut().insts_mut().push(inst);
@@ -278,7 +283,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`label`](Self::label).
+    /// Returns the errors of [`label`](Self::label).
     pub fn registers(
         &mut self,
         ty: ScalarType,
@@ -290,24 +295,18 @@ impl Editor<'_> {
         decl.count = count;
         decl.stmt = Some(UNPLACED);
         let decl = self.body_mut().reg_decls_mut().push(decl);
-        let number = count.map_or(Operand::Absent, |n| self.integer(i64::from(n)));
-        let binding = Binding::Register(decl);
-        let draft = self.declaration(
-            StateSpace::Reg,
-            Operand::Absent,
-            ty,
-            (name, number),
-            &[],
-            binding,
-        );
+        let mut declarator = Declarator::new(name, Binding::Register(decl));
+        declarator.count = count.map_or(Operand::Absent, |n| self.integer(i64::from(n)));
+        declarator.dims = self.pool_mut().extend(&[]);
+        let draft = self.declaration(StateSpace::Reg, Operand::Absent, ty, declarator);
         Ok((decl, draft))
     }
 
-    /// `.space .align n .ty name;`, or an array of `elements`. An alignment of 0 is that of the type.
+    /// `.space .align n .ty name;`, or an array of `elements`. An alignment of 0 is the natural one of the type.
     ///
     /// # Errors
     ///
-    /// Those of [`label`](Self::label); [`EditError::Kind`] for registers.
+    /// Returns the errors of [`label`](Self::label), and [`EditError::Kind`] for registers.
     pub fn variable(
         &mut self,
         space: StateSpace,
@@ -335,27 +334,20 @@ impl Editor<'_> {
             Some(n) => vec![self.integer(i64::from(n))],
             None => vec![],
         };
-        let names = (name, Operand::Absent);
-        Ok((
-            id,
-            self.declaration(space, align, ty, names, &dims, Binding::Var(id)),
-        ))
+        let mut declarator = Declarator::new(name, Binding::Var(id));
+        declarator.dims = self.pool_mut().extend(&dims);
+        Ok((id, self.declaration(space, align, ty, declarator)))
     }
 
+    /// A declaration statement with one declarator.
     fn declaration(
         &mut self,
         space: StateSpace,
         align: Operand,
         ty: ScalarType,
-        (name, count): (NameId, Operand),
-        dims: &[Operand],
-        binding: Binding,
+        declarator: Declarator,
     ) -> NewStmt {
-        let dims = self.pool_mut().extend(dims);
         let tables = self.body_mut().declarations_mut();
-        let mut declarator = Declarator::new(name, binding);
-        declarator.count = count;
-        declarator.dims = dims;
         let start = tables.declarators.push(declarator);
         let mut decl = VarDecl::new(space, TypeName::Known(ty));
         decl.align = align;
@@ -398,6 +390,7 @@ impl Editor<'_> {
         Ok(Operand::Str(self.intern(&quoted)))
     }
 
+    /// A statement of this body that is not inserted yet.
     pub(crate) fn draft(&self, statement: Statement) -> NewStmt {
         NewStmt {
             statement,

@@ -4,7 +4,8 @@ use ptx_ir::{Statement, StmtId};
 
 use crate::{EditError, Editor, NewStmt};
 
-/// A place between two statements of a function, which moves along them and edits its neighbours. Made by [`Editor::cursor`].
+/// A position between two statements of a function, at which statements are inserted, removed and replaced. Created by
+/// [`Editor::cursor`].
 ///
 /// ```
 /// use ptx_edit::EditModule as _;
@@ -25,7 +26,7 @@ use crate::{EditError, Editor, NewStmt};
 #[derive(Debug)]
 pub struct Cursor<'e, 'm> {
     editor: &'e mut Editor<'m>,
-    /// The statement before the place.
+    /// The statement before the cursor; `None` at the start of the body.
     last: Option<StmtId>,
 }
 
@@ -52,7 +53,10 @@ impl<'m> Cursor<'_, 'm> {
     }
 
     /// Moves the cursor after the next statement and returns it.
-    #[allow(clippy::should_implement_trait, reason = "it edits between its steps")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "the function is edited between two steps"
+    )]
     pub fn next(&mut self) -> Option<(StmtId, Statement)> {
         let body = self.editor.body();
         let next = match self.last {
@@ -86,7 +90,7 @@ impl<'m> Cursor<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of [`Editor::insert_after`].
+    /// Returns the errors of [`Editor::insert_after`].
     pub fn insert(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let id = match self.last {
             Some(last) => self.editor.insert_after(last, new)?,
@@ -96,11 +100,11 @@ impl<'m> Cursor<'_, 'm> {
         Ok(id)
     }
 
-    /// Inserts a new statement before the last one that the cursor passed; the cursor stays after that one.
+    /// Inserts a new statement before the last one that the cursor passed. The cursor does not move.
     ///
     /// # Errors
     ///
-    /// Those of [`Editor::insert_before`].
+    /// Returns the errors of [`Editor::insert_before`].
     pub fn insert_before_last(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         self.editor.insert_before(last, new)
@@ -110,12 +114,12 @@ impl<'m> Cursor<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of [`Editor::remove`].
+    /// Returns the errors of [`Editor::remove`].
     pub fn remove(&mut self) -> Result<(), EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
-        let before = self.editor.body().before(last);
+        let predecessor = self.editor.body().before(last);
         self.editor.remove(last)?;
-        self.last = before;
+        self.last = predecessor;
         Ok(())
     }
 
@@ -123,7 +127,7 @@ impl<'m> Cursor<'_, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of [`Editor::replace`].
+    /// Returns the errors of [`Editor::replace`].
     pub fn replace(&mut self, new: NewStmt) -> Result<(), EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         self.editor.replace(last, new)

@@ -21,7 +21,7 @@ enum Part {
     /// An element of the initializer of a declarator.
     Element {
         declarator: usize,
-        /// Counted through all braces.
+        /// The index of the element, counted through all braces.
         element: usize,
         value: Operand,
     },
@@ -35,8 +35,13 @@ impl Editor<'_> {
     /// [`EditError::Kind`] if the statement is not a declaration.
     pub fn set_type(&mut self, stmt: StmtId, ty: ScalarType) -> Result<(), EditError> {
         let id = self.change_part(stmt, Part::Type(ty), ty.text())?;
-        let declarators = self.body().declarations().declarators(id).iter();
-        let bindings: Vec<Binding> = declarators.map(|d| d.binding).collect();
+        let bindings: Vec<Binding> = self
+            .body()
+            .declarations()
+            .declarators(id)
+            .iter()
+            .map(|d| d.binding)
+            .collect();
         for binding in bindings {
             if let Binding::Register(decl) = binding
                 && let Some(decl) = self.body_mut().reg_decls_mut().get_mut(decl)
@@ -86,10 +91,10 @@ impl Editor<'_> {
             return EditError::kind("declaration");
         };
         let body = self.body();
-        let patch = patch_of(self.module, body.source_span(stmt), part, text);
+        let patch = patch_part(self.module, body.source_span(stmt), part, text);
         let slot = element_slot(body.declarations(), body.pool(), id, part)?;
         let body = self.body_mut();
-        set(body.declarations_mut(), id, part, slot)?;
+        set_part(body.declarations_mut(), id, part, slot)?;
         set_in_pool(RawBody::pool_mut(body), part, slot);
         let patch = patch.map(|(span, text)| (span, self.intern(&text)));
         record(self.edits(), stmt, patch);
@@ -111,7 +116,7 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Editor::set_alignment`].
+    /// Returns the errors of [`Editor::set_alignment`].
     pub fn set_alignment(&mut self, item: ItemId, align: u32) -> Result<(), EditError> {
         self.change_part(item, Part::Align(align), &align.to_string())
     }
@@ -120,7 +125,7 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Editor::set_element`].
+    /// Returns the errors of [`Editor::set_element`].
     pub fn set_element(
         &mut self,
         item: ItemId,
@@ -141,9 +146,9 @@ impl ModuleEditor<'_> {
         let Some(Item::Decl(id)) = self.module.item(item) else {
             return EditError::kind("declaration");
         };
-        let patch = patch_of(self.module, self.module.span(item), part, text);
+        let patch = patch_part(self.module, self.module.span(item), part, text);
         let slot = element_slot(self.module.declarations(), self.module.pool(), id, part)?;
-        set(self.module.declarations_mut(), id, part, slot)?;
+        set_part(self.module.declarations_mut(), id, part, slot)?;
         set_in_pool(self.module.pool_mut(), part, slot);
         let patch = patch.map(|(span, text)| (span, self.intern(&text)));
         record(self.edits(), item, patch);
@@ -154,7 +159,7 @@ impl ModuleEditor<'_> {
     }
 }
 
-/// Stores an element that is part of an operand.
+/// Stores an element of an initializer with braces, which is part of another operand.
 fn set_in_pool(pool: &mut OperandPool, part: Part, slot: Option<OperandSlot>) {
     if let (Some(slot), Part::Element { value, .. }) = (slot, part) {
         pool.set_slot(slot, value);
@@ -172,7 +177,7 @@ fn record<K: EntityId>(edits: &mut Edits<K>, id: K, patch: Option<(Span, NameId)
     }
 }
 
-/// The place where an element is stored.
+/// The place where an element of an initializer is stored; `None` for the other parts of a declaration.
 fn element_slot(
     tables: &Declarations,
     pool: &OperandPool,
@@ -187,32 +192,38 @@ fn element_slot(
     else {
         return Ok(None);
     };
-    let missing = || EditError::NoPart(format!("element {element}"));
-    let range = tables.decls.get(id).ok_or(EditError::NoStatement)?;
-    let range = range.declarators;
-    let at = (declarator < range.len as usize).then_some(range.start + declarator as u32);
-    let at = at.ok_or_else(missing)?;
-    let init = range.of(&tables.declarators).get(declarator);
-    let init = init.map(|d| d.init).filter(|i| *i != Operand::Absent);
-    // Braces are lists of elements; an element is taken as a whole.
-    let mut walk = pool.walk_stored(OperandSlot::Initializer(at), init.ok_or_else(missing)?);
-    let mut index = 0;
-    loop {
-        let (slot, operand) = walk.peek().ok_or_else(missing)?;
-        if let Operand::Vector(_) = operand {
-            walk.next();
-            continue;
+    let range = tables
+        .decls
+        .get(id)
+        .ok_or(EditError::NoStatement)?
+        .declarators;
+    let init = range
+        .of(&tables.declarators)
+        .get(declarator)
+        .map(|d| d.init)
+        .filter(|i| *i != Operand::Absent);
+    if let Some(init) = init {
+        let declarator = range.start + declarator as u32;
+        let mut walk = pool.walk_stored(OperandSlot::Initializer(declarator), init);
+        let mut index = 0;
+        while let Some((slot, operand)) = walk.peek() {
+            // Braces are vectors, whose parts are counted; an element that is not in braces counts once.
+            if let Operand::Vector(_) = operand {
+                walk.next();
+                continue;
+            }
+            if index == element {
+                return Ok(Some(slot));
+            }
+            index += 1;
+            walk.next_whole();
         }
-        if index == element {
-            return Ok(Some(slot));
-        }
-        index += 1;
-        walk.next_whole();
     }
+    Err(EditError::NoPart(format!("element {element}")))
 }
 
-/// Changes the record of a declaration; an element that is part of an operand is stored in the pool.
-fn set(
+/// Changes the record of a declaration. An element that is part of another operand is stored by [`set_in_pool`] instead.
+fn set_part(
     tables: &mut Declarations,
     id: DeclId,
     part: Part,
@@ -228,8 +239,8 @@ fn set(
             return Err(EditError::spelling("alignment", n.to_string()));
         }
         Part::Element { value, .. } => {
-            if let Some(OperandSlot::Initializer(at)) = slot
-                && let Some(declarator) = tables.declarators.get_mut(at as usize)
+            if let Some(OperandSlot::Initializer(index)) = slot
+                && let Some(declarator) = tables.declarators.get_mut(index as usize)
             {
                 declarator.init = value;
             }
@@ -239,12 +250,12 @@ fn set(
 }
 
 /// The patch of a part, which becomes `text`; `None` if it is uncertain where the part is in the source.
-fn patch_of(module: &Module, span: Span, part: Part, text: &str) -> Option<(Span, String)> {
+fn patch_part(module: &Module, span: Span, part: Part, text: &str) -> Option<(Span, String)> {
     let source = module.source();
     let spans = DeclarationSpans::read(span.of(source), span.start)?;
     let align = Directive::Align.text();
     let replaced = match (part, spans.align) {
-        // Without the length of a vector.
+        // A prefix such as `.v4` remains: only the last word is replaced.
         (Part::Type(_), _) => {
             let ty = spans.ty.of(source);
             let start = ty.iter().rposition(|b| *b == b'.')?;
@@ -253,8 +264,11 @@ fn patch_of(module: &Module, span: Span, part: Part, text: &str) -> Option<(Span
         (Part::Align(_), Some(number)) => number,
         (Part::Align(_), None) if contains(source, spans.prefix, align) => return None,
         (Part::Align(_), None) => {
-            let at = spans.ty.start;
-            return Some((Span::new(at, at), format!("{align} {text} ")));
+            let type_start = spans.ty.start;
+            return Some((
+                Span::new(type_start, type_start),
+                format!("{align} {text} "),
+            ));
         }
         (
             Part::Element {
@@ -271,7 +285,7 @@ fn patch_of(module: &Module, span: Span, part: Part, text: &str) -> Option<(Span
     Some((replaced, String::from(text)))
 }
 
-/// Whether a part of the source has this token.
+/// Returns whether a part of the source contains the token `word`.
 fn contains(source: &[u8], span: Span, word: &str) -> bool {
     let text = span.of(source);
     Lexer::fragment(text).any(|t| t.span.of(text) == word.as_bytes())
@@ -293,12 +307,11 @@ fn find_element(text: &[u8], element: usize) -> Option<Span> {
             b")" => parens = parens.checked_sub(1)?,
             b"{" if parens == 0 => continue,
             b"," | b"}" | b"" if parens == 0 => {
-                if let Some(found) = current.take() {
+                if let Some(span) = current.take() {
                     if index == element {
-                        let mut inside = Lexer::fragment(found.of(text));
-                        let no_comment =
-                            |k: TokenKind| !k.is_trivia() || k == TokenKind::Whitespace;
-                        return inside.all(|t| no_comment(t.kind)).then_some(found);
+                        let has_comment = Lexer::fragment(span.of(text))
+                            .any(|t| t.kind.is_trivia() && t.kind != TokenKind::Whitespace);
+                        return (!has_comment).then_some(span);
                     }
                     index += 1;
                 }

@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
     Binding, Body, Code, DeclId, Declarator, Diagnostic, EntityId, Inst, InstId, Label, Module,
-    NameId, Operand, OperandPool, OperandRange, RegDeclId, ScopeId, Span, Statement, StmtId,
-    TableRange, Var, VarId,
+    NameId, Operand, OperandRange, RegDeclId, ScopeId, Span, Statement, StmtId, TableRange, Var,
+    VarId,
 };
 
 use crate::construct::UNPLACED;
@@ -16,8 +16,8 @@ use crate::names::NameForm;
 use crate::{EditError, Editor};
 
 impl Editor<'_> {
-    /// Inserts statements, given as PTX text, before another one. A name in the text denotes what it would denote there, or
-    /// what the text declares. Comments of the text are dropped. Returns the new statements.
+    /// Inserts statements, given as PTX text, before another one. A name in the text denotes the entity that it would denote
+    /// at that place of the function, or the one that the text declares. Comments of the text are dropped. Returns the new statements.
     ///
     /// The cost is that of copying the tables of the body, and linear in its names for each distinct name of the text.
     ///
@@ -40,39 +40,47 @@ impl Editor<'_> {
     ///
     /// [`EditError::Syntax`] if the text is not a sequence of statements; [`EditError::Undeclared`] if it uses a name that
     /// denotes nothing; [`EditError::Taken`] and [`EditError::Overlap`] if it declares a name that conflicts with another;
-    /// [`EditError::Kind`] for prototypes, functions, and attributes of variables; and those of
-    /// [`insert_before`](Self::insert_before). Nothing has changed then.
-    pub fn insert_text_before(&mut self, at: StmtId, text: &str) -> Result<Vec<StmtId>, EditError> {
-        self.statement(at)?;
-        let before = self.body().before(at);
-        self.insert_text(before, text)
+    /// [`EditError::Kind`] for prototypes, functions, and attributes of variables; and the errors of
+    /// [`insert_before`](Self::insert_before). The function is unchanged after an error.
+    pub fn insert_text_before(
+        &mut self,
+        stmt: StmtId,
+        text: &str,
+    ) -> Result<Vec<StmtId>, EditError> {
+        self.statement(stmt)?;
+        let predecessor = self.body().before(stmt);
+        self.insert_text(predecessor, text)
     }
 
     /// Inserts statements, given as PTX text, after another one: see [`insert_text_before`](Self::insert_text_before).
     ///
     /// # Errors
     ///
-    /// Those of [`insert_text_before`](Self::insert_text_before).
-    pub fn insert_text_after(&mut self, at: StmtId, text: &str) -> Result<Vec<StmtId>, EditError> {
-        self.statement(at)?;
-        self.insert_text(Some(at), text)
+    /// Returns the errors of [`insert_text_before`](Self::insert_text_before).
+    pub fn insert_text_after(
+        &mut self,
+        stmt: StmtId,
+        text: &str,
+    ) -> Result<Vec<StmtId>, EditError> {
+        self.statement(stmt)?;
+        self.insert_text(Some(stmt), text)
     }
 
     fn insert_text(
         &mut self,
-        before: Option<StmtId>,
+        predecessor: Option<StmtId>,
         text: &str,
     ) -> Result<Vec<StmtId>, EditError> {
-        self.insert_body(before, &parse(text)?, &|_| false)
+        self.insert_body(predecessor, &parse(text)?, &|_| false)
     }
 
-    /// Inserts the statements of the only function with a body of another module before a statement. Names in it denote what they
-    /// would denote there, or what the statements declare. Labels and declarations outside of inner scopes are not inserted if
+    /// Inserts the statements of the only function with a body of another module before a statement. Names in it denote the
+    /// entities that they would denote at that place, or those that the inserted statements declare. Labels and declarations outside of inner scopes are not inserted if
     /// `is_existing` accepts all of their names.
     ///
     /// # Errors
     ///
-    /// As [`insert_text_before`](Self::insert_text_before).
+    /// Returns the errors of [`insert_text_before`](Self::insert_text_before).
     #[doc(hidden)]
     pub fn insert_body_before(
         &mut self,
@@ -81,15 +89,15 @@ impl Editor<'_> {
         is_existing: impl Fn(&str) -> bool,
     ) -> Result<Vec<StmtId>, EditError> {
         self.statement(stmt)?;
-        let before = self.body().before(stmt);
-        self.insert_body(before, module, &is_existing)
+        let predecessor = self.body().before(stmt);
+        self.insert_body(predecessor, module, &is_existing)
     }
 
     /// Inserts the statements of the only function with a body of another module after a statement.
     ///
     /// # Errors
     ///
-    /// As [`insert_text_before`](Self::insert_text_before).
+    /// Returns the errors of [`insert_text_before`](Self::insert_text_before).
     #[doc(hidden)]
     pub fn insert_body_after(
         &mut self,
@@ -103,16 +111,16 @@ impl Editor<'_> {
 
     fn insert_body(
         &mut self,
-        before: Option<StmtId>,
+        predecessor: Option<StmtId>,
         module: &Module,
         is_existing: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<StmtId>, EditError> {
         let Some((_, _, body)) = module.definitions().next() else {
             return Ok(Vec::new());
         };
-        let saved = self.body().clone();
+        let unedited_body = self.body().clone();
         let mut import = Import {
-            key: self.key_after(before),
+            key: self.key_after(predecessor),
             editor: self,
             module,
             body,
@@ -120,9 +128,9 @@ impl Editor<'_> {
             operands: HashMap::new(),
             decls: vec![None; body.reg_decls().len()],
         };
-        let result = import.statements(before);
+        let result = import.statements(predecessor);
         if result.is_err() {
-            *self.body_mut() = saved;
+            *self.body_mut() = unedited_body;
             self.registers = None;
         }
         result
@@ -132,32 +140,38 @@ impl Editor<'_> {
 /// The text before the fragment when it is parsed.
 const HEAD: &str = ".version 9.0\n.target sm_100\n.address_size 64\n.func f()\n{\n";
 
-/// The text as the body of a function.
+/// Parses the text as the body of a function.
 fn parse(text: &str) -> Result<Module, EditError> {
     let parsed = ptx_parse::parse_str(&[HEAD, text, "\n}\n"].concat());
-    // Names of the function are resolved later.
-    let is_wrong =
+    // Names that the text does not declare are those of the function, and are resolved when the text is imported.
+    let is_syntax_error =
         |d: &&Diagnostic| d.severity == ptx_ir::Severity::Error && d.code != Code::UndefinedName;
-    let error = |message: &str, span: Span| {
-        let shift = |at: u32| at.saturating_sub(HEAD.len() as u32).min(text.len() as u32);
-        Err(EditError::Syntax {
-            message: String::from(message),
-            span: Span::new(shift(span.start), shift(span.end)),
-        })
-    };
-    if let Some(d) = parsed.diagnostics.iter().find(is_wrong) {
-        return error(&d.message, d.span);
+    if let Some(d) = parsed.diagnostics.iter().find(is_syntax_error) {
+        let in_fragment = |offset: u32| {
+            offset
+                .saturating_sub(HEAD.len() as u32)
+                .min(text.len() as u32)
+        };
+        return Err(EditError::Syntax {
+            message: String::from(&*d.message),
+            span: Span::new(in_fragment(d.span.start), in_fragment(d.span.end)),
+        });
     }
-    // Four items: the header and the function.
+    // The three directives of the header, and the function.
     if parsed.module.items().count() != 4 {
-        return error("unbalanced braces", Span::at(0, text.len()));
+        let head_len = HEAD.len() as u32;
+        return Err(EditError::Syntax {
+            message: String::from("unbalanced braces"),
+            span: Span::new(0, (text.len() as u32).saturating_sub(head_len)),
+        });
     }
     Ok(parsed.module)
 }
 
+/// Copies the statements of the body of another module into a function.
 struct Import<'e, 'm, 't> {
     editor: &'e mut Editor<'m>,
-    /// The place of the text.
+    /// The key of the place where the statements are inserted.
     key: u64,
     module: &'t Module,
     body: &'t Body,
@@ -166,12 +180,13 @@ struct Import<'e, 'm, 't> {
     /// The operands of the function that those of the text become: registers, variables, labels, immediates, undeclared names, and
     /// strings.
     operands: HashMap<Operand, Operand>,
+    /// For each register declaration of the text, the one of the function that it becomes.
     decls: Vec<Option<RegDeclId>>,
 }
 
 impl Import<'_, '_, '_> {
-    /// Places all statements; gives their ids.
-    fn statements(&mut self, mut before: Option<StmtId>) -> Result<Vec<StmtId>, EditError> {
+    /// Places all statements, the first one after `predecessor`, and returns their ids.
+    fn statements(&mut self, mut predecessor: Option<StmtId>) -> Result<Vec<StmtId>, EditError> {
         for (id, label) in self.body.labels().iter() {
             if (self.is_existing)(self.module.name(label.name)) {
                 continue;
@@ -185,12 +200,12 @@ impl Import<'_, '_, '_> {
         let mut placed = Vec::new();
         let mut open = Vec::new();
         for (_, statement) in self.body.statements() {
-            if open.is_empty() && self.exists(statement) {
+            if open.is_empty() && self.declares_only_existing(statement) {
                 continue;
             }
             let id = match statement {
                 Statement::Open(_) => {
-                    let [first, last] = self.editor.place_scope(before)?;
+                    let [first, last] = self.editor.place_scope(predecessor)?;
                     open.push(last);
                     first
                 }
@@ -198,50 +213,54 @@ impl Import<'_, '_, '_> {
                 other => {
                     let new = self.statement(other)?;
                     let new = self.editor.draft(new);
-                    self.editor.place(before, new)?
+                    self.editor.place(predecessor, new)?
                 }
             };
-            before = Some(id);
+            predecessor = Some(id);
             placed.push(id);
         }
         Ok(placed)
     }
 
-    /// Returns whether a statement declares only names that exist.
-    fn exists(&self, statement: Statement) -> bool {
-        let is_existing = |name| (self.is_existing)(self.module.name(name));
+    /// Returns whether a statement is a label or a declaration, and `is_existing` accepts all names that it declares.
+    fn declares_only_existing(&self, statement: Statement) -> bool {
         match statement {
             Statement::Label(id) => self
                 .body
                 .labels()
                 .get(id)
-                .is_some_and(|l| is_existing(l.name)),
+                .is_some_and(|l| (self.is_existing)(self.module.name(l.name))),
             Statement::Decl(id) => {
                 let declarators = self.body.declarations().declarators(id);
-                !declarators.is_empty() && declarators.iter().all(|d| is_existing(d.name))
+                !declarators.is_empty()
+                    && declarators
+                        .iter()
+                        .all(|d| (self.is_existing)(self.module.name(d.name)))
             }
             _ => false,
         }
     }
 
     fn statement(&mut self, statement: Statement) -> Result<Statement, EditError> {
-        let wanted = "statement that can be inserted as text";
-        self.prepare(statement)?;
+        const NOT_IMPORTABLE: EditError = EditError::Kind {
+            wanted: "statement that can be inserted as text",
+        };
+        self.map_operands(statement)?;
         Ok(match statement {
             Statement::Inst(id) => Statement::Inst(self.instruction(id)?),
             Statement::Label(id) => match self.operands.get(&Operand::Label(id)) {
                 Some(Operand::Label(id)) => Statement::Label(*id),
-                _ => return Err(EditError::Kind { wanted }),
+                _ => return Err(NOT_IMPORTABLE),
             },
             Statement::Decl(id) => Statement::Decl(self.declaration(id)?),
             Statement::Directive(id) => {
                 let directive = self.body.directives().get(id).copied();
-                let mut directive = directive.ok_or(EditError::Kind { wanted })?;
+                let mut directive = directive.ok_or(NOT_IMPORTABLE)?;
                 directive.args = self.import(self.body.pool().slice(directive.args));
                 let directives = self.editor.body_mut().directives_mut();
                 Statement::Directive(directives.push(directive))
             }
-            _ => return Err(EditError::Kind { wanted }),
+            _ => return Err(NOT_IMPORTABLE),
         })
     }
 
@@ -252,10 +271,11 @@ impl Import<'_, '_, '_> {
         let pool = self.body.pool();
         let guard = inst.guard();
         let predicate = guard.map(|g| pool.get(g.predicate));
-        let all = predicate
+        let operands: Vec<Operand> = predicate
             .into_iter()
-            .chain(pool.slice(inst.operands()).iter().copied());
-        let range = self.import(&all.collect::<Vec<_>>());
+            .chain(pool.slice(inst.operands()).iter().copied())
+            .collect();
+        let range = self.import(&operands);
         let sense = guard.map(|g| g.sense);
         let inst = Inst::new(sig, range, sense);
         Ok(self.editor.body_mut().insts_mut().push(inst))
@@ -267,20 +287,20 @@ impl Import<'_, '_, '_> {
         if decl.attributes.len > 0 {
             return EditError::kind("declaration without attributes");
         }
-        let mut all = Vec::new();
+        let mut declarators = Vec::new();
         for d in tables.declarators(id) {
             let (name, binding) = self.bind(d)?;
             let mut declarator = Declarator::new(name, binding);
             declarator.count = self.import_one(d.count);
             declarator.dims = self.import(self.body.pool().slice(d.dims));
             declarator.init = self.import_one(d.init);
-            all.push(declarator);
+            declarators.push(declarator);
         }
         let (bank, align) = (self.import_one(decl.bank), self.import_one(decl.align));
         let tables = self.editor.body_mut().declarations_mut();
         let start = tables.declarators.len() as u32;
-        let len = all.len() as u32;
-        for declarator in all {
+        let len = declarators.len() as u32;
+        for declarator in declarators {
             tables.declarators.push(declarator);
         }
         let mut decl = decl;
@@ -332,11 +352,11 @@ impl Import<'_, '_, '_> {
         self.editor.new_name(self.module.name(name), form)
     }
 
-    /// Finds out what the operands of a statement are in the function.
-    fn prepare(&mut self, statement: Statement) -> Result<(), EditError> {
+    /// Adds the operands of a statement to `operands`, with those of the function that they become.
+    fn map_operands(&mut self, statement: Statement) -> Result<(), EditError> {
         for operand in self.body.walk(statement) {
             if !self.operands.contains_key(&operand)
-                && let Some(new) = self.find(operand)?
+                && let Some(new) = self.function_operand(operand)?
             {
                 self.operands.insert(operand, new);
             }
@@ -344,8 +364,9 @@ impl Import<'_, '_, '_> {
         Ok(())
     }
 
-    /// The operand of the function that an operand of the text becomes; `None` if it is the same.
-    fn find(&mut self, operand: Operand) -> Result<Option<Operand>, EditError> {
+    /// The operand of the function that an operand of the text becomes; `None` if it is copied
+    /// unchanged.
+    fn function_operand(&mut self, operand: Operand) -> Result<Option<Operand>, EditError> {
         Ok(match operand {
             Operand::Reg(id) => {
                 let register = self.body.registers().get(id);
@@ -406,24 +427,30 @@ impl Import<'_, '_, '_> {
     fn member(&mut self, id: VarId) -> Result<Option<VarId>, EditError> {
         let vars = self.body.vars();
         let var = *vars.get(id).ok_or(EditError::UnknownId)?;
-        let same = |v: &Var| (v.name, v.stmt, v.scope) == (var.name, var.stmt, var.scope);
-        let mut range = vars.iter().filter(|(_, v)| same(v));
-        let first = range.find_map(|(old, _)| match self.operands.get(&Operand::Var(old)) {
-            Some(&Operand::Var(new)) => Some(new),
-            _ => None,
-        });
+        // The members of a range have the name, the statement and the scope of its declaration.
+        let first = vars
+            .iter()
+            .filter(|(_, v)| (v.name, v.stmt, v.scope) == (var.name, var.stmt, var.scope))
+            .find_map(|(old, _)| match self.operands.get(&Operand::Var(old)) {
+                Some(&Operand::Var(new)) => Some(new),
+                _ => None,
+            });
         Ok(first.and_then(|first| self.editor.var_member(first, var.number)))
     }
 
     fn import(&mut self, operands: &[Operand]) -> OperandRange {
-        let leaf = |_: &mut OperandPool, o| self.operands.get(&o).copied().unwrap_or(o);
+        let operand_map = &self.operands;
         let pool = self.editor.pool_mut();
-        pool.import(self.body.pool(), operands, leaf)
+        pool.import(self.body.pool(), operands, |_, leaf| {
+            operand_map.get(&leaf).copied().unwrap_or(leaf)
+        })
     }
 
     fn import_one(&mut self, operand: Operand) -> Operand {
-        let leaf = |_: &mut OperandPool, o| self.operands.get(&o).copied().unwrap_or(o);
+        let operand_map = &self.operands;
         let pool = self.editor.pool_mut();
-        pool.import_one(self.body.pool(), operand, leaf)
+        pool.import_one(self.body.pool(), operand, |_, leaf| {
+            operand_map.get(&leaf).copied().unwrap_or(leaf)
+        })
     }
 }

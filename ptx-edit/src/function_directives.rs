@@ -15,7 +15,7 @@ use crate::{EditError, ModuleEditor};
 /// A directive in the source.
 struct Written {
     directive: Directive,
-    /// From its dot to its last argument or `;`.
+    /// The span from the dot of the directive to its last argument or `;`.
     span: Span,
 }
 
@@ -56,12 +56,12 @@ impl ModuleEditor<'_> {
         check_arguments(self.module, self.module.pool(), directive, args)?;
         let args = self.module.pool_mut().extend(args);
         let new = DirectiveStmt::new(directive, args);
-        let mut all = directives_of(self.module, function)?;
-        match all.iter_mut().find(|d| d.directive == directive) {
+        let mut directives = directives_of(self.module, function)?;
+        match directives.iter_mut().find(|d| d.directive == directive) {
             Some(old) => *old = new,
-            None => all.push(new),
+            None => directives.push(new),
         }
-        self.write_directives(function, &all)
+        self.write_directives(function, &directives)
     }
 
     /// Removes every directive of a kind from a function. Linear in the items of the module.
@@ -74,54 +74,58 @@ impl ModuleEditor<'_> {
         function: FuncId,
         directive: Directive,
     ) -> Result<(), EditError> {
-        let mut all = directives_of(self.module, function)?;
-        let before = all.len();
-        all.retain(|d| d.directive != directive);
-        if all.len() == before {
+        let mut directives = directives_of(self.module, function)?;
+        let old_len = directives.len();
+        directives.retain(|d| d.directive != directive);
+        if directives.len() == old_len {
             return Err(EditError::Missing(directive.text()));
         }
-        self.write_directives(function, &all)
+        self.write_directives(function, &directives)
     }
 
     /// Replaces the directives of a function in its record, and patches its text where it differs.
     fn write_directives(
         &mut self,
         function: FuncId,
-        all: &[DirectiveStmt],
+        directives: &[DirectiveStmt],
     ) -> Result<(), EditError> {
-        let item = self.module.item_of(function);
-        let item = item.ok_or(EditError::Missing("function of this id"))?;
-        let (written, end) = written_directives(self.module, item, function);
-        let first = written.first();
-        let start = first.map_or(end, |w| with_space_before(self.module, w.span).start);
-        // In the order of the text.
-        let (mut all, rest, patches) = merge(self.module, all, written, end);
-        let mut interned = Vec::new();
+        let item = self
+            .module
+            .item_of(function)
+            .ok_or(EditError::Missing("function of this id"))?;
+        let (source_directives, header_end) = written_directives(self.module, item, function);
+        let source_start = source_directives.first().map_or(header_end, |written| {
+            with_space_before(self.module, written.span).start
+        });
+        let merged = merge(self.module, directives, source_directives, header_end);
+        let mut patches = Vec::new();
         let lists = self.inserted_lists(item);
-        for (span, mut text) in patches {
-            // A list at this place is part of the same patch.
-            if let Some((_, list)) = lists.iter().find(|(at, _)| *at == span) {
+        for (span, mut text) in merged.patches {
+            // A parameter list that is inserted at this place is part of the same patch.
+            if let Some((_, list)) = lists.iter().find(|(list_span, _)| *list_span == span) {
                 text.insert_str(0, list);
             }
             let text = NewText::Text(self.intern(&text));
-            interned.push(Patch { span, text });
+            patches.push(Patch { span, text });
         }
         let edits = self.edits();
-        if let (Some(first), Some(last)) = (interned.first(), interned.last()) {
-            // Those of an earlier edit.
-            let part = Span::new(first.span.start.min(start), last.span.end);
-            let is_list = |p: &Patch| lists.iter().any(|(at, _)| *at == p.span);
-            let outside = |p: &Patch| p.span.start < part.start || p.span.end > part.end;
-            edits.retain_patches(item, |p| outside(p) || is_list(p));
+        if let (Some(first), Some(last)) = (patches.first(), patches.last()) {
+            // The new patches replace those of earlier edits of directives.
+            let patched_span = Span::new(first.span.start.min(source_start), last.span.end);
+            edits.retain_patches(item, |p| {
+                let is_outside = p.span.start < patched_span.start || p.span.end > patched_span.end;
+                is_outside || lists.iter().any(|(list_span, _)| *list_span == p.span)
+            });
         }
-        for patch in interned {
+        for patch in patches {
             edits.patch(item, patch);
         }
-        all.extend_from_slice(&rest);
+        // The record has the directives in the order of the patched text.
+        let directives = [merged.replaced, merged.added].concat();
         let table = self.module.interface_directives_mut();
         let start = table.len() as u32;
-        table.extend_from_slice(&all);
-        let len = all.len() as u32;
+        table.extend_from_slice(&directives);
+        let len = directives.len() as u32;
         let record = &mut self.module.functions_mut()[function];
         record.interface.directives = TableRange { start, len };
         if let Some(symbol) = record.symbol {
@@ -134,48 +138,60 @@ impl ModuleEditor<'_> {
 impl ModuleEditor<'_> {
     /// The lists of parameters that edits inserted into a header without one, with their places.
     fn inserted_lists(&self, item: ItemId) -> Vec<(Span, String)> {
-        let patches = self.module.edits().map_or(&[][..], |e| e.patches(item));
-        let lists = patches.iter().filter_map(|p| match p.text {
-            NewText::Text(text) if p.span.is_empty() => {
-                let (list, _) = inserted_list(self.module.name(text));
-                (!list.is_empty()).then(|| (p.span, String::from(list)))
-            }
-            _ => None,
-        });
-        lists.collect()
+        self.module
+            .edits()
+            .map_or(&[][..], |e| e.patches(item))
+            .iter()
+            .filter_map(|p| match p.text {
+                NewText::Text(text) if p.span.is_empty() => {
+                    let (list, _) = inserted_list(self.module.name(text));
+                    (!list.is_empty()).then(|| (p.span, String::from(list)))
+                }
+                _ => None,
+            })
+            .collect()
     }
 }
 
 fn directives_of(module: &Module, function: FuncId) -> Result<Vec<DirectiveStmt>, EditError> {
-    let function = module.functions().get(function);
-    let function = function.ok_or(EditError::NoStatement)?;
+    let function = module
+        .functions()
+        .get(function)
+        .ok_or(EditError::NoStatement)?;
     if function.raw_header {
         return EditError::kind("function with a valid header");
     }
-    let all = function
-        .interface
-        .directives
-        .of(module.interface_directives());
-    Ok(all.to_vec())
+    let directives = function.interface.directives;
+    Ok(directives.of(module.interface_directives()).to_vec())
 }
 
-/// Assigns new directives to those in the source, of several of a kind the first to the first. Gives the assigned ones, the
-/// others, and the patches.
+/// The result of [`merge`].
+struct MergedDirectives {
+    /// The new directives that replace one of the source, in the order of the source.
+    replaced: Vec<DirectiveStmt>,
+    /// The new directives that are appended to the header.
+    added: Vec<DirectiveStmt>,
+    /// The new text of each span, in the order of the source.
+    patches: Vec<(Span, String)>,
+}
+
+/// Assigns each new directive to the first unassigned directive of the same kind in the source. Directives of the source to
+/// which none is assigned are removed, new ones that remain are added at `header_end`.
 fn merge(
     module: &Module,
     new: &[DirectiveStmt],
-    written: Vec<Written>,
-    end: u32,
-) -> (Vec<DirectiveStmt>, Vec<DirectiveStmt>, Vec<(Span, String)>) {
-    let mut rest = new.to_vec();
-    let mut all = Vec::with_capacity(rest.len());
+    source_directives: Vec<Written>,
+    header_end: u32,
+) -> MergedDirectives {
+    let mut added = new.to_vec();
+    let mut replaced = Vec::with_capacity(added.len());
     let mut patches = Vec::new();
-    for old in written {
+    for old in source_directives {
         let comments = comments_in(module, old.span);
-        match rest.iter().position(|d| d.directive == old.directive) {
+        match added.iter().position(|d| d.directive == old.directive) {
             Some(i) => {
-                let stmt = rest.remove(i);
-                all.push(stmt);
+                let stmt = added.remove(i);
+                replaced.push(stmt);
                 patches.push((old.span, directive_text(module, stmt) + &comments));
             }
             None if comments.is_empty() => {
@@ -184,13 +200,17 @@ fn merge(
             None => patches.push((old.span, comments)),
         }
     }
-    let (end, line) = after_header(module, end);
-    let added = rest.iter().map(|d| {
-        let text = directive_text(module, *d);
-        format!("{line}{text}")
-    });
-    patches.push((Span::new(end, end), added.collect()));
-    (all, rest, patches)
+    let (insertion_offset, separator) = insertion_point(module, header_end);
+    let added_text = added
+        .iter()
+        .map(|d| format!("{separator}{}", directive_text(module, *d)))
+        .collect();
+    patches.push((Span::new(insertion_offset, insertion_offset), added_text));
+    MergedDirectives {
+        replaced,
+        added,
+        patches,
+    }
 }
 
 /// The directives between the parameters and the body in the source, and where the last part of the header ends.
@@ -203,10 +223,8 @@ fn written_directives(module: &Module, item: ItemId, function: FuncId) -> (Vec<W
     let tokens: Vec<Token> = Lexer::fragment(text)
         .filter(|t| !t.kind.is_trivia())
         .collect();
-    let mut all: Vec<Written> = Vec::new();
-    let (mut depth, mut named) = (0usize, false);
-    let ends =
-        |last: Option<&Written>| last.is_none_or(|w| w.directive.ending() != Ending::Semicolon);
+    let mut directives: Vec<Written> = Vec::new();
+    let (mut depth, mut is_after_name) = (0usize, false);
     let mut end = span.start;
     for token in &tokens {
         let word = token.span.of(text);
@@ -215,25 +233,29 @@ fn written_directives(module: &Module, item: ItemId, function: FuncId) -> (Vec<W
             b"(" => depth += 1,
             b")" => depth = depth.saturating_sub(1),
             b"{" => break,
-            // The end of a declaration.
-            b";" if outside && ends(all.last()) => {
+            // The `;` after a declaration without a body, unless it belongs to a directive such as `.pragma`.
+            b";" if outside
+                && directives
+                    .last()
+                    .is_none_or(|d| d.directive.ending() != Ending::Semicolon) =>
+            {
                 break;
             }
             _ => {}
         }
-        named |= outside && token.kind == TokenKind::Ident;
-        let at = token.span.shifted(span.start);
-        end = at.end;
-        match (Directive::from_text(word), all.last_mut()) {
-            (Some(directive), _) if outside && named => all.push(Written {
+        is_after_name |= outside && token.kind == TokenKind::Ident;
+        let token_span = token.span.shifted(span.start);
+        end = token_span.end;
+        match (Directive::from_text(word), directives.last_mut()) {
+            (Some(directive), _) if outside && is_after_name => directives.push(Written {
                 directive,
-                span: at,
+                span: token_span,
             }),
-            (_, Some(last)) if outside => last.span.end = at.end,
+            (_, Some(last)) if outside => last.span.end = token_span.end,
             _ => {}
         }
     }
-    (all, end)
+    (directives, end)
 }
 
 fn directive_text(module: &Module, stmt: DirectiveStmt) -> String {
@@ -276,8 +298,8 @@ fn comments_in(module: &Module, span: Span) -> String {
 /// A span with the whitespace before it, up to and including a newline.
 fn with_space_before(module: &Module, span: Span) -> Span {
     let source = module.source();
-    let before = Span::new(0, span.start).of(source);
-    let spaces = before
+    let preceding_text = Span::new(0, span.start).of(source);
+    let spaces = preceding_text
         .iter()
         .rev()
         .take_while(|b| matches!(b, b' ' | b'\t'));
@@ -288,43 +310,44 @@ fn with_space_before(module: &Module, span: Span) -> Span {
     } else if head.ends_with(b"\n") {
         start -= 1;
     }
-    // Without the newline, a line comment before it would include what follows.
-    let line = head.rsplit(|b| *b == b'\n').nth(1).unwrap_or_default();
-    let rest = source.get(span.end as usize..).unwrap_or_default();
-    let mut rest = rest
+    // Without the newline, a line comment on the line before would include the text after the span.
+    let previous_line = head.rsplit(|b| *b == b'\n').nth(1).unwrap_or_default();
+    let is_last_of_line = source
+        .get(span.end as usize..)
+        .unwrap_or_default()
         .iter()
-        .skip_while(|b| matches!(b, b' ' | b'\t' | b'\r'));
-    let alone = rest.next() == Some(&b'\n');
-    if !alone && line.windows(2).any(|w| w == b"//") {
+        .find(|b| !matches!(b, b' ' | b'\t' | b'\r'))
+        == Some(&b'\n');
+    if !is_last_of_line && previous_line.windows(2).any(|w| w == b"//") {
         return span;
     }
     Span::new(start, span.end)
 }
 
-/// The place of new directives after the last token of the header, which ends at `end`, and the comments on its line;
-/// and what precedes each: a newline if the brace is on a separate line.
-fn after_header(module: &Module, end: u32) -> (u32, &'static str) {
-    let rest = module.source().get(end as usize..).unwrap_or_default();
-    let newline = |text: &[u8]| match text {
-        [.., b'\r', b'\n'] => "\r\n",
-        _ => "\n",
-    };
-    let (mut at, mut line) = (end, " ");
-    for token in Lexer::fragment(rest).take_while(|t| t.kind.is_trivia()) {
-        let text = token.span.of(rest);
+/// The offset at which new directives are inserted, after the last token of the header, which ends at `header_end`, and the
+/// comments on its line; and the separator before each of them: a newline if the brace is on a separate line.
+fn insertion_point(module: &Module, header_end: u32) -> (u32, &'static str) {
+    let text = module
+        .source()
+        .get(header_end as usize..)
+        .unwrap_or_default();
+    let (mut offset, mut separator) = (header_end, " ");
+    for token in Lexer::fragment(text).take_while(|t| t.kind.is_trivia()) {
+        let token_text = token.span.of(text);
         if token.kind != TokenKind::Whitespace {
-            let trimmed = text.len() - text.trim_ascii_end().len();
-            at = end + token.span.end - trimmed as u32;
+            let trailing_space = token_text.len() - token_text.trim_ascii_end().len();
+            offset = header_end + token.span.end - trailing_space as u32;
         }
-        if let Some(i) = text.iter().position(|b| *b == b'\n')
+        if let Some(i) = token_text.iter().position(|b| *b == b'\n')
             && token.kind != TokenKind::BlockComment
         {
-            line = newline(text.get(..=i).unwrap_or_default());
+            let has_carriage_return = token_text.get(..i).unwrap_or_default().ends_with(b"\r");
+            separator = if has_carriage_return { "\r\n" } else { "\n" };
             break;
         }
         if token.kind == TokenKind::LineComment {
-            line = "\n";
+            separator = "\n";
         }
     }
-    (at, line)
+    (offset, separator)
 }

@@ -32,15 +32,17 @@ impl ModuleEditor<'_> {
     /// [`EditError::Missing`] if the module has no `.target`, or no known name there.
     pub fn set_target(&mut self, target: Target) -> Result<(), EditError> {
         let stmt = self.patch_value(Directive::Target, target.text())?;
-        let named = |o: &Operand| match o {
-            Operand::Name(n) => Target::from_text(self.module.name_bytes(*n)).is_some(),
-            _ => false,
-        };
         let args = self.module.pool().slice(stmt.args);
-        let at = args.iter().rposition(named);
-        let at = stmt.args.at(at.ok_or(EditError::Missing("target"))? as u32);
+        let target_index = args
+            .iter()
+            .rposition(|o| match o {
+                Operand::Name(n) => Target::from_text(self.module.name_bytes(*n)).is_some(),
+                _ => false,
+            })
+            .ok_or(EditError::Missing("target"))?;
+        let target_arg = stmt.args.at(target_index as u32);
         let name = self.intern(target.text());
-        self.module.pool_mut().set(at, Operand::Name(name));
+        self.module.pool_mut().set(target_arg, Operand::Name(name));
         self.module.header_mut().target = Some(target);
         Ok(())
     }
