@@ -24,8 +24,25 @@ pub(crate) struct InstSpans {
 struct GuardSpans {
     /// The predicate, with its `!`.
     predicate: Span,
-    /// From the `@` to the next token, or to the next comment.
-    whole: Span,
+    /// The span from the `@` to the next token or comment.
+    with_space: Span,
+}
+
+/// A part of an operand that changed.
+#[derive(Copy, Clone)]
+pub(crate) struct ChangedPart {
+    /// The index of the part in the walk over the operand; 0 is the operand itself.
+    part: u32,
+    /// The token of the part in the source; `None` if the text of the operand is replaced as a whole.
+    token: Option<Span>,
+}
+
+impl ChangedPart {
+    /// The whole operand.
+    pub(crate) const WHOLE: Self = Self {
+        part: 0,
+        token: None,
+    };
 }
 
 impl InstSpans {
@@ -35,45 +52,54 @@ impl InstSpans {
             .filter(|t| !t.kind.is_trivia())
             .collect();
         let word = |i: usize| tokens.get(i).map(|t| t.span.of(text)).unwrap_or_default();
-        let at = |span: Span| span.shifted(start);
-        let mut next = 0;
+        let mut guard_len = 0;
         let mut guard = None;
         if word(0) == b"@" {
-            next = if word(1) == b"!" { 3 } else { 2 };
-            let predicate = tokens.get(1)?.span.join(tokens.get(next - 1)?.span);
-            let rest = text.get(predicate.end as usize..)?;
-            let spaces = rest.iter().take_while(|b| matches!(b, b' ' | b'\t'));
+            guard_len = if word(1) == b"!" { 3 } else { 2 };
+            let predicate = tokens.get(1)?.span.join(tokens.get(guard_len - 1)?.span);
+            let following_text = text.get(predicate.end as usize..)?;
+            let spaces = following_text
+                .iter()
+                .take_while(|b| matches!(b, b' ' | b'\t'));
             let end = predicate.end + spaces.count() as u32;
             guard = Some(GuardSpans {
-                predicate: at(predicate),
-                whole: at(Span::new(tokens.first()?.span.start, end)),
+                predicate: predicate.shifted(start),
+                with_space: Span::new(tokens.first()?.span.start, end).shifted(start),
             });
         }
-        let rest = tokens.get(next..)?;
-        let opcode = rest.first().filter(|t| t.kind == TokenKind::Ident)?;
-        let modifiers = rest.iter().skip(1);
-        let modifiers = modifiers.take_while(|t| t.kind == TokenKind::DotWord);
+        let unguarded = tokens.get(guard_len..)?;
+        let opcode = unguarded.first().filter(|t| t.kind == TokenKind::Ident)?;
+        let modifiers = unguarded
+            .iter()
+            .skip(1)
+            .take_while(|t| t.kind == TokenKind::DotWord);
         let mnemonic: Vec<Span> = core::iter::once(opcode)
             .chain(modifiers)
-            .map(|t| at(t.span))
+            .map(|t| t.span.shifted(start))
             .collect();
-        let rest = rest.get(mnemonic.len()..)?;
+        let operand_tokens = unguarded.get(mnemonic.len()..)?;
+        let operands = split_operands(operand_tokens, text)?
+            .into_iter()
+            .map(|span| span.shifted(start))
+            .collect();
         Some(Self {
             start,
             guard,
             mnemonic,
-            operands: operands(rest, text)?.into_iter().map(at).collect(),
+            operands,
         })
     }
 
     /// The end of operand `index - 1`, or of the mnemonic.
     fn end_before(&self, index: usize) -> u32 {
-        let before = index.checked_sub(1).and_then(|i| self.operands.get(i));
-        let before = before.or(self.mnemonic.last());
-        before.map_or(self.start, |s| s.end)
+        index
+            .checked_sub(1)
+            .and_then(|i| self.operands.get(i))
+            .or(self.mnemonic.last())
+            .map_or(self.start, |s| s.end)
     }
 
-    /// From the opcode to the last modifier.
+    /// The span from the opcode to the last modifier.
     fn whole_mnemonic(&self) -> Span {
         match (self.mnemonic.first(), self.mnemonic.last()) {
             (Some(first), Some(last)) => first.join(*last),
@@ -82,9 +108,9 @@ impl InstSpans {
     }
 }
 
-/// The operands among the tokens after a mnemonic, separated by commas outside brackets; `None` where one is empty.
-fn operands(tokens: &[Token], text: &[u8]) -> Option<Vec<Span>> {
-    let mut all = Vec::new();
+/// The operands among the tokens after a mnemonic, separated by commas outside brackets; `None` if one is empty.
+fn split_operands(tokens: &[Token], text: &[u8]) -> Option<Vec<Span>> {
+    let mut operands = Vec::new();
     let mut current: Option<Span> = None;
     let mut depth = 0usize;
     for token in tokens {
@@ -92,7 +118,7 @@ fn operands(tokens: &[Token], text: &[u8]) -> Option<Vec<Span>> {
             b"(" | b"[" | b"{" | b"<" => depth += 1,
             b")" | b"]" | b"}" | b">" => depth = depth.checked_sub(1)?,
             b"," if depth == 0 => {
-                all.push(current.take()?);
+                operands.push(current.take()?);
                 continue;
             }
             b";" if depth == 0 => break,
@@ -101,16 +127,17 @@ fn operands(tokens: &[Token], text: &[u8]) -> Option<Vec<Span>> {
         current = Some(current.map_or(token.span, |c| c.join(token.span)));
     }
     match current {
-        Some(last) => all.push(last),
-        None if all.is_empty() => {}
+        Some(last) => operands.push(last),
+        None if operands.is_empty() => {}
         None => return None,
     }
-    Some(all)
+    Some(operands)
 }
 
 impl Editor<'_> {
     /// The spans of the parts of an instruction in the source; `None` if the statement has to be printed from its record: it is
-    /// new, it was rewritten, or its tokens cannot be assigned to its operands. Asked before the record changes.
+    /// new, it was rewritten, or its tokens cannot be assigned to its operands. The caller reads
+    /// the spans before it changes the record.
     pub(crate) fn inst_spans(&self, stmt: StmtId, inst: Inst) -> Option<InstSpans> {
         let body = self.body();
         let earlier = match body.edits().map(|e| (e.was_read(stmt), e.change(stmt))) {
@@ -120,32 +147,34 @@ impl Editor<'_> {
         };
         let span = body.source_span(stmt);
         let spans = InstSpans::read(span.of(self.module.source()), span.start)?;
-        let any = |wanted: fn(&Patch) -> bool| earlier.iter().any(wanted);
-        let guard = any(|p| matches!(p.text, NewText::Guard | NewText::Predicate));
-        if !guard && spans.guard.is_some() != inst.guard().is_some() {
-            return None;
-        }
-        let operands =
-            any(|p| matches!(p.text, NewText::Operand { .. } | NewText::OperandsFrom(_)));
-        if !operands && spans.operands.len() != inst.operands().len() {
-            return None;
-        }
-        let whole = spans.whole_mnemonic();
-        let edited = earlier
+        let is_guard_patched = earlier
             .iter()
-            .any(|p| p.span.start >= whole.start && p.span.end <= whole.end);
+            .any(|p| matches!(p.text, NewText::Guard | NewText::Predicate));
+        if !is_guard_patched && spans.guard.is_some() != inst.guard().is_some() {
+            return None;
+        }
+        let are_operands_patched = earlier
+            .iter()
+            .any(|p| matches!(p.text, NewText::Operand { .. } | NewText::OperandsFrom(_)));
+        if !are_operands_patched && spans.operands.len() != inst.operands().len() {
+            return None;
+        }
+        let mnemonic = spans.whole_mnemonic();
+        let is_mnemonic_patched = earlier
+            .iter()
+            .any(|p| p.span.start >= mnemonic.start && p.span.end <= mnemonic.end);
         let words = spans.mnemonic.iter().map(|s| s.of(self.module.source()));
         let text = self.module.signature(inst.sig).text().as_bytes();
-        (edited || words.flatten().eq(text)).then_some(spans)
+        (is_mnemonic_patched || words.flatten().eq(text)).then_some(spans)
     }
 
-    /// Records that operand `index` changed, or a `part` of it.
+    /// Records that operand `index` changed, or a part of it.
     pub(crate) fn patch_operand(
         &mut self,
         stmt: StmtId,
         spans: Option<&InstSpans>,
         index: usize,
-        part: (u32, Option<Span>),
+        changed: ChangedPart,
     ) {
         let Some(spans) = spans else {
             return self.edits().rewrite(stmt);
@@ -154,97 +183,118 @@ impl Editor<'_> {
         // Operands that the source does not have are written by another patch.
         if let Some(&span) = spans.operands.get(index) {
             let operand = index as u32;
-            let (part, word) = part;
+            let part = changed.part;
             let text = NewText::Operand { operand, part };
-            let span = word.unwrap_or(span);
+            let span = changed.token.unwrap_or(span);
             edits.patch(stmt, Patch { span, text });
         }
     }
 
-    /// Records that operands changed: those with an index in `changed`, and from `old_len` on all.
+    /// Records that the operands with an index in `changed`, and all from `old_len` on, changed. The instruction had `old_len`
+    /// operands and has `new_len` now.
     pub(crate) fn patch_operands(
         &mut self,
         stmt: StmtId,
         spans: Option<&InstSpans>,
         changed: &[usize],
-        (old_len, new_len): (usize, usize),
+        old_len: usize,
+        new_len: usize,
     ) {
         let Some(spans) = spans else {
             return self.edits().rewrite(stmt);
         };
-        let read = spans.operands.len();
+        let source_len = spans.operands.len();
         let edits = self.edits();
         if old_len != new_len {
             edits.retain_patches(stmt, |p| !matches!(p.text, NewText::OperandsFrom(_)));
         }
-        for index in 0..new_len.min(read) {
+        for index in 0..new_len.min(source_len) {
             if index >= old_len || changed.contains(&index) {
-                self.patch_operand(stmt, Some(spans), index, (0, None));
+                self.patch_operand(stmt, Some(spans), index, ChangedPart::WHOLE);
             }
         }
-        if old_len != new_len && new_len != read {
-            let kept = new_len.min(read);
-            let span = Span::new(spans.end_before(kept), spans.end_before(read));
-            let text = NewText::OperandsFrom(kept as u32);
+        if old_len != new_len && new_len != source_len {
+            let kept_len = new_len.min(source_len);
+            let span = Span::new(spans.end_before(kept_len), spans.end_before(source_len));
+            let text = NewText::OperandsFrom(kept_len as u32);
             self.edits().patch(stmt, Patch { span, text });
         }
     }
 
-    /// Records that the guard changed; its record is the new one.
+    /// Records that the guard changed. The instruction has the new guard already.
     pub(crate) fn patch_guard(&mut self, stmt: StmtId, spans: Option<&InstSpans>) {
         let Some(spans) = spans else {
             return self.edits().rewrite(stmt);
         };
-        let inst = self.instruction(stmt);
-        let guarded = inst.is_ok_and(|(_, inst)| inst.guard().is_some());
+        let is_guarded = self
+            .instruction(stmt)
+            .is_ok_and(|(_, inst)| inst.guard().is_some());
         let edits = self.edits();
         edits.retain_patches(stmt, |p| {
             !matches!(p.text, NewText::Guard | NewText::Predicate)
         });
-        let (span, text) = match (&spans.guard, guarded) {
+        let (span, text) = match (&spans.guard, is_guarded) {
             (Some(guard), true) => (guard.predicate, NewText::Predicate),
-            (Some(guard), false) => (guard.whole, NewText::Guard),
+            (Some(guard), false) => (guard.with_space, NewText::Guard),
             (None, true) => (Span::new(spans.start, spans.start), NewText::Guard),
             (None, false) => return,
         };
         edits.patch(stmt, Patch { span, text });
     }
 
-    /// Records that the mnemonic is that of a signature now: replaces the modifiers that differ.
+    /// Records that the mnemonic changed to that of a signature. Only the words that differ are replaced.
     pub(crate) fn patch_mnemonic(&mut self, stmt: StmtId, spans: Option<&InstSpans>, sig: SigId) {
         let Some(spans) = spans else {
             return self.edits().rewrite(stmt);
         };
-        let mut new = Vec::new();
-        self.module.signature(sig).write_canonical(&mut new);
-        let new = split_mnemonic(&new);
-        let old: Vec<&[u8]> = spans
+        let mut new_mnemonic = Vec::new();
+        self.module
+            .signature(sig)
+            .write_canonical(&mut new_mnemonic);
+        let new_words = split_mnemonic(&new_mnemonic);
+        let old_words: Vec<&[u8]> = spans
             .mnemonic
             .iter()
             .map(|s| s.of(self.module.source()))
             .collect();
-        let same = |(a, b): &(&&[u8], &&[u8])| a == b;
-        let head = old.iter().zip(&new).take_while(same).count();
-        let most = old.len().min(new.len()) - head;
-        let backward = old.iter().rev().zip(new.iter().rev());
-        let tail = backward.take(most).take_while(same).count();
-        let inserted = new.get(head..new.len() - tail).unwrap_or_default().concat();
-        let replaced = spans.mnemonic.get(head..old.len() - tail);
-        let mut replaced: Vec<Span> = replaced.unwrap_or_default().to_vec();
-        if replaced.is_empty() {
-            let before = head.checked_sub(1).and_then(|i| spans.mnemonic.get(i));
-            let at = before.map_or(spans.whole_mnemonic().start, |s| s.end);
-            replaced.push(Span::new(at, at));
+        let prefix_len = old_words
+            .iter()
+            .zip(&new_words)
+            .take_while(|(old, new)| old == new)
+            .count();
+        let max_suffix_len = old_words.len().min(new_words.len()) - prefix_len;
+        let suffix_len = old_words
+            .iter()
+            .rev()
+            .zip(new_words.iter().rev())
+            .take(max_suffix_len)
+            .take_while(|(old, new)| old == new)
+            .count();
+        let inserted = new_words
+            .get(prefix_len..new_words.len() - suffix_len)
+            .unwrap_or_default()
+            .concat();
+        let mut replaced_spans: Vec<Span> = spans
+            .mnemonic
+            .get(prefix_len..old_words.len() - suffix_len)
+            .unwrap_or_default()
+            .to_vec();
+        if replaced_spans.is_empty() {
+            let insertion_offset = prefix_len
+                .checked_sub(1)
+                .and_then(|i| spans.mnemonic.get(i))
+                .map_or(spans.whole_mnemonic().start, |s| s.end);
+            replaced_spans.push(Span::new(insertion_offset, insertion_offset));
         }
         let text = self.intern(&String::from_utf8_lossy(&inserted));
         let empty = self.intern("");
-        let whole = spans.whole_mnemonic();
+        let mnemonic = spans.whole_mnemonic();
         let edits = self.edits();
         edits.retain_patches(stmt, |p| {
-            let inside = p.span.start >= whole.start && p.span.end <= whole.end;
-            !inside || !matches!(p.text, NewText::Text(_))
+            let is_inside = p.span.start >= mnemonic.start && p.span.end <= mnemonic.end;
+            !is_inside || !matches!(p.text, NewText::Text(_))
         });
-        for (nth, span) in replaced.into_iter().enumerate() {
+        for (nth, span) in replaced_spans.into_iter().enumerate() {
             let text = NewText::Text(if nth == 0 { text } else { empty });
             if !span.is_empty() || text != NewText::Text(empty) {
                 edits.patch(stmt, Patch { span, text });
@@ -257,51 +307,62 @@ impl Editor<'_> {
         &self,
         stmt: StmtId,
         spans: Option<&InstSpans>,
-        (index, operand): (usize, Operand),
+        index: usize,
+        operand: Operand,
         old: RegId,
-    ) -> Vec<(u32, Option<Span>)> {
+    ) -> Vec<ChangedPart> {
         let body = self.body();
-        let mut parts = Vec::new();
-        parts.extend(body.pool().walk_operand(operand));
         let parts: Vec<u32> = (0..)
-            .zip(parts)
-            .filter(|(_, o)| *o == Operand::Reg(old))
+            .zip(body.pool().walk_operand(operand))
+            .filter(|(_, part)| *part == Operand::Reg(old))
             .map(|(i, _)| i)
             .collect();
-        let span = spans.and_then(|s| s.operands.get(index)).copied();
-        let tokens = span.map_or(Vec::new(), |span| self.tokens_of(stmt, span, old));
-        match parts.len() == tokens.len() {
-            true => parts
+        let tokens = spans
+            .and_then(|s| s.operands.get(index))
+            .map_or(Vec::new(), |&span| self.spellings(stmt, span, old));
+        if parts.is_empty() {
+            Vec::new()
+        } else if parts.len() == tokens.len() {
+            parts
                 .into_iter()
-                .zip(tokens.into_iter().map(Some))
-                .collect(),
-            false if parts.is_empty() => Vec::new(),
-            false => vec![(0, None)],
+                .zip(tokens)
+                .map(|(part, token)| ChangedPart {
+                    part,
+                    token: Some(token),
+                })
+                .collect()
+        } else {
+            vec![ChangedPart::WHOLE]
         }
     }
 
-    /// The tokens in a part of a statement that spell a register; none where an edit replaced one of them.
-    fn tokens_of(&self, stmt: StmtId, span: Span, register: RegId) -> Vec<Span> {
+    /// The tokens in a part of a statement that spell a register; none if an edit changed that part already.
+    fn spellings(&self, stmt: StmtId, span: Span, register: RegId) -> Vec<Span> {
         let body = self.body();
-        let earlier = body.edits().map(|e| e.patches(stmt));
-        let mut earlier = earlier.unwrap_or_default().iter();
-        let inside = |p: &Patch| p.span.start < span.end && span.start < p.span.end;
-        let record = body.registers().get(register);
-        let decl = record.and_then(|r| Some((r.number, body.reg_decls().get(r.decl)?)));
-        let Some((number, decl)) = decl.filter(|_| !earlier.any(inside)) else {
+        let is_patched = body
+            .edits()
+            .map(|e| e.patches(stmt))
+            .unwrap_or_default()
+            .iter()
+            .any(|p| p.span.start < span.end && span.start < p.span.end);
+        let declaration = body
+            .registers()
+            .get(register)
+            .and_then(|r| Some((r.number, body.reg_decls().get(r.decl)?)));
+        let Some((number, decl)) = declaration.filter(|_| !is_patched) else {
             return Vec::new();
         };
         let name = self.module.name_bytes(decl.name);
         let text = span.of(self.module.source());
         let member = decl.count.map(|_| number);
-        let is_it = |word: &[u8]| denotes(word, name, member);
         Words::new(text, Text::Other)
-            .filter(|w| is_it(w.span.of(text)))
+            .filter(|w| denotes(w.span.of(text), name, member))
             .map(|w| w.span.shifted(span.start))
             .collect()
     }
 
-    /// Gives an argument of a directive another text, if the source writes each argument as one token.
+    /// Records that argument `index` of a directive with `count` arguments changed to `text`. The directive is printed from its
+    /// record unless each of its arguments is one token of the source.
     pub(crate) fn patch_argument(
         &mut self,
         stmt: StmtId,
@@ -310,11 +371,11 @@ impl Editor<'_> {
         text: NameId,
     ) {
         let span = self.body().source_span(stmt);
-        let changed = self.body().edits().and_then(|e| e.change(stmt));
-        let patched = !matches!(changed, Some(Change::Rewritten | Change::Removed { .. }));
-        match argument(span.of(self.module.source()), index, count).filter(|_| patched) {
-            Some(at) => {
-                let span = at.shifted(span.start);
+        let change = self.body().edits().and_then(|e| e.change(stmt));
+        let has_source = !matches!(change, Some(Change::Rewritten | Change::Removed { .. }));
+        match argument(span.of(self.module.source()), index, count).filter(|_| has_source) {
+            Some(token) => {
+                let span = token.shifted(span.start);
                 let text = NewText::Text(text);
                 self.edits().patch(stmt, Patch { span, text });
             }
@@ -337,7 +398,7 @@ pub(crate) fn argument(text: &[u8], index: usize, count: usize) -> Option<Span> 
         .filter(|_| arguments.len() == count)
 }
 
-/// A mnemonic as opcode and modifiers.
+/// Splits a mnemonic into the opcode and the modifiers.
 fn split_mnemonic(text: &[u8]) -> Vec<&[u8]> {
     Lexer::fragment(text).map(|t| t.span.of(text)).collect()
 }

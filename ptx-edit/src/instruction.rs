@@ -9,6 +9,7 @@ use ptx_ir::{
 };
 use ptx_isa::Modifier;
 
+use crate::inst_patch::ChangedPart;
 use crate::operand_grammar::check_arguments;
 use crate::{EditError, Editor};
 
@@ -17,7 +18,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoPart`] if there is no such operand, [`EditError::Kind`] if the new one cannot be written there,
+    /// [`EditError::NoPart`] if there is no such operand, [`EditError::Kind`] if the new operand cannot be written there,
     /// [`EditError::Hidden`] if a name in it is not visible.
     pub fn set_operand(
         &mut self,
@@ -35,20 +36,23 @@ impl Editor<'_> {
             _ => self.are_operands(inst.sig, &[Operand::Sink, new])?,
         }
         let spans = self.inst_spans(stmt, inst);
-        let at = inst.operands().at(index as u32);
+        let slot = inst.operands().at(index as u32);
         let pool = self.pool_mut();
         // The new operand may be a part of the old one.
         let copy = pool.extend(&[new]);
         pool.deep_copy(copy);
         let new = pool.get(copy.at(0));
         pool.set(copy.at(0), Operand::Absent);
-        let old = pool.walk_stored(OperandSlot::Pool(at), pool.get(at));
-        let slots: Vec<OperandSlot> = old.stored().map(|(slot, _)| slot).collect();
-        for slot in slots {
-            pool.set_slot(slot, Operand::Absent);
+        let old_parts: Vec<OperandSlot> = pool
+            .walk_stored(OperandSlot::Pool(slot), pool.get(slot))
+            .stored()
+            .map(|(part, _)| part)
+            .collect();
+        for part in old_parts {
+            pool.set_slot(part, Operand::Absent);
         }
-        pool.set(at, new);
-        self.patch_operand(stmt, spans.as_ref(), index, (0, None));
+        pool.set(slot, new);
+        self.patch_operand(stmt, spans.as_ref(), index, ChangedPart::WHOLE);
         Ok(())
     }
 
@@ -56,7 +60,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoPart`] if there is no such argument, [`EditError::Kind`] if the directive does not take the new one.
+    /// [`EditError::NoPart`] if there is no such argument, [`EditError::Kind`] if the directive does not take the new argument.
     pub fn set_argument(
         &mut self,
         stmt: StmtId,
@@ -66,8 +70,11 @@ impl Editor<'_> {
         let Statement::Directive(id) = self.statement(stmt)? else {
             return EditError::kind("directive");
         };
-        let directive = self.body().directives().get(id);
-        let directive = *directive.ok_or(EditError::NoStatement)?;
+        let directive = *self
+            .body()
+            .directives()
+            .get(id)
+            .ok_or(EditError::NoStatement)?;
         if index >= directive.args.len() {
             return Err(EditError::NoPart(format!("argument {index}")));
         }
@@ -77,7 +84,7 @@ impl Editor<'_> {
         check_arguments(self.module, pool, directive.directive, &args)?;
         self.check_operand_visible(stmt, new)?;
         self.pool_mut().set(directive.args.at(index as u32), new);
-        match self.word_of(new) {
+        match self.token_text(new) {
             Some(text) => self.patch_argument(stmt, index, args.len(), text),
             None => self.edits().rewrite(stmt),
         }
@@ -88,24 +95,22 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`set_operand`](Self::set_operand).
+    /// Returns the errors of [`set_operand`](Self::set_operand).
     pub fn set_operands(&mut self, stmt: StmtId, new: &[Operand]) -> Result<(), EditError> {
         let (id, inst) = self.instruction(stmt)?;
         self.are_operands(inst.sig, new)?;
         for &operand in new {
             self.check_operand_visible(stmt, operand)?;
         }
-        let guard = inst.guard();
         let pool = self.body().pool();
-        let guard = guard.map(|g| (pool.get(g.predicate), g.sense));
+        let guard = inst.guard().map(|g| (pool.get(g.predicate), g.sense));
         let old = self.body().pool().slice(inst.operands()).to_vec();
         let spans = self.inst_spans(stmt, inst);
         let changed: Vec<usize> = (0..new.len())
             .filter(|&i| old.get(i) != new.get(i))
             .collect();
-        self.write(id, inst, guard, new);
-        let lengths = (old.len(), new.len());
-        self.patch_operands(stmt, spans.as_ref(), &changed, lengths);
+        self.write_operands(id, inst, guard, new);
+        self.patch_operands(stmt, spans.as_ref(), &changed, old.len(), new.len());
         Ok(())
     }
 
@@ -127,13 +132,13 @@ impl Editor<'_> {
         let operands = self.body().pool().slice(inst.operands()).to_vec();
         let sense = guard.map_or(GuardSense::Positive, |(_, sense)| sense);
         let spans = self.inst_spans(stmt, inst);
-        self.write(id, inst, predicate.map(|p| (p, sense)), &operands);
+        self.write_operands(id, inst, predicate.map(|p| (p, sense)), &operands);
         self.patch_guard(stmt, spans.as_ref());
         Ok(())
     }
 
     /// Replaces operands and guard of an instruction, without a record of the edit.
-    fn write(
+    fn write_operands(
         &mut self,
         id: InstId,
         old: Inst,
@@ -141,9 +146,9 @@ impl Editor<'_> {
         operands: &[Operand],
     ) {
         let predicate = guard.map(|(predicate, _)| predicate);
-        let all = [predicate.as_slice(), operands].concat();
+        let stored_operands = [predicate.as_slice(), operands].concat();
         let pool = self.pool_mut();
-        let range = pool.extend(&all);
+        let range = pool.extend(&stored_operands);
         pool.deep_copy(range);
         self.clear_operands(Statement::Inst(id));
         let sense = guard.map(|(_, sense)| sense);
@@ -192,32 +197,36 @@ impl Editor<'_> {
     ) -> Result<(), EditError> {
         let (_, inst) = self.instruction(stmt)?;
         let signature = self.module.signature(inst.sig);
-        let word = signature.words().iter().find(|w| w.modifier == Some(old));
-        let word = word.ok_or_else(|| EditError::NoPart(String::from(old.text())))?;
-        let text = signature.text();
+        let word = signature
+            .words()
+            .iter()
+            .find(|w| w.modifier == Some(old))
+            .ok_or_else(|| EditError::NoPart(String::from(old.text())))?;
+        let old_mnemonic = signature.text();
         let (start, end) = (word.start as usize, word.end as usize);
-        let text = [
-            text.get(..start).unwrap_or_default(),
+        let new_mnemonic = [
+            old_mnemonic.get(..start).unwrap_or_default(),
             new.map_or("", |m| m.text()),
-            text.get(end..).unwrap_or_default(),
+            old_mnemonic.get(end..).unwrap_or_default(),
         ]
         .concat();
-        self.set_mnemonic(stmt, &text)
+        self.set_mnemonic(stmt, &new_mnemonic)
     }
 
     /// Adds a modifier to an instruction, at its place in the order of the PTX ISA manual.
     ///
     /// # Errors
     ///
-    /// Those of [`set_mnemonic`](Self::set_mnemonic).
+    /// Returns the errors of [`set_mnemonic`](Self::set_mnemonic).
     pub fn add_modifier(&mut self, stmt: StmtId, new: Modifier) -> Result<(), EditError> {
         let (_, inst) = self.instruction(stmt)?;
-        let text = self.module.signature(inst.sig).text();
-        let text = [text, new.text()].concat();
-        self.set_mnemonic(stmt, &text)
+        let old_mnemonic = self.module.signature(inst.sig).text();
+        let new_mnemonic = [old_mnemonic, new.text()].concat();
+        self.set_mnemonic(stmt, &new_mnemonic)
     }
 
-    /// Replaces a register by another one in all operands and the guard of an instruction; returns how often.
+    /// Replaces a register by another one in all operands and the guard of an instruction. Returns the number of
+    /// replaced occurrences.
     ///
     /// # Errors
     ///
@@ -235,15 +244,16 @@ impl Editor<'_> {
         let tokens: Vec<_> = operands
             .into_iter()
             .enumerate()
-            .map(|operand| self.register_tokens(stmt, spans.as_ref(), operand, old))
+            .map(|(index, operand)| self.register_tokens(stmt, spans.as_ref(), index, operand, old))
             .collect();
         let body = self.body();
         let guard = inst.guard().map(|g| body.pool().get(g.predicate));
-        let walk = body.walk(Statement::Inst(id));
-        let uses = walk
+        let slots: Vec<OperandSlot> = body
+            .walk(Statement::Inst(id))
             .stored()
-            .filter(|(_, operand)| *operand == Operand::Reg(old));
-        let slots: Vec<OperandSlot> = uses.map(|(slot, _)| slot).collect();
+            .filter(|(_, operand)| *operand == Operand::Reg(old))
+            .map(|(slot, _)| slot)
+            .collect();
         let count = slots.len();
         for slot in slots {
             self.pool_mut().set_slot(slot, Operand::Reg(new));
@@ -259,8 +269,8 @@ impl Editor<'_> {
         Ok(count)
     }
 
-    /// The text of an operand that is one token.
-    fn word_of(&mut self, operand: Operand) -> Option<NameId> {
+    /// The text of an operand that is one token; `None` for the other operands.
+    fn token_text(&mut self, operand: Operand) -> Option<NameId> {
         let body = self.body();
         match operand {
             Operand::Small(n) => Some(self.intern(&format!("{n}"))),

@@ -19,19 +19,24 @@ use crate::{EditError, ModuleEditor};
 /// The state spaces of variables of a module.
 const MODULE_SPACES: [StateSpace; 3] = [StateSpace::Global, StateSpace::Const, StateSpace::Shared];
 
-/// An item that was not removed.
+/// Returns an item; an error if it does not exist or was removed.
 pub(crate) fn check_item(module: &Module, id: ItemId) -> Result<Item, EditError> {
-    let item = module.item(id);
-    item.filter(|i| *i != Item::Removed)
+    module
+        .item(id)
+        .filter(|i| *i != Item::Removed)
         .ok_or(EditError::NoStatement)
 }
 
-/// Checks that something can be placed after an item: not in the header or before it.
-pub(crate) fn check_place_after(module: &Module, at: ItemId) -> Result<(), EditError> {
-    check_item(module, at)?;
-    let mut rest = module.items().skip_while(|(id, _)| *id != at).skip(1);
-    let is_at_start = module.has_source() && module.span(at).end == 0;
-    if is_at_start || rest.any(|(_, item)| module.is_header(item)) {
+/// Checks that a new item can be placed after an item: an error in the header and before it.
+pub(crate) fn check_place_after(module: &Module, item: ItemId) -> Result<(), EditError> {
+    check_item(module, item)?;
+    let is_at_start = module.has_source() && module.span(item).end == 0;
+    let is_before_header = module
+        .items()
+        .skip_while(|(id, _)| *id != item)
+        .skip(1)
+        .any(|(_, later)| module.is_header(later));
+    if is_at_start || is_before_header {
         return Err(EditError::Immovable);
     }
     Ok(())
@@ -46,11 +51,11 @@ impl ModuleEditor<'_> {
     /// end of the header.
     pub fn insert_directive(
         &mut self,
-        at: ItemId,
+        predecessor: ItemId,
         directive: Directive,
         args: &[Operand],
     ) -> Result<ItemId, EditError> {
-        let alone = matches!(directive.ending(), Ending::Semicolon | Ending::Open)
+        let is_statement = matches!(directive.ending(), Ending::Semicolon | Ending::Open)
             && StateSpace::from_text(directive.text().as_bytes()).is_none()
             && !matches!(
                 directive,
@@ -59,17 +64,17 @@ impl ModuleEditor<'_> {
                     | Directive::Target
                     | Directive::AddressSize
             );
-        if !alone || !directive.is_allowed_in(DirectivePosition::Module) {
+        if !is_statement || !directive.is_allowed_in(DirectivePosition::Module) {
             return EditError::kind("directive of a module");
         }
         check_arguments(self.module, self.module.pool(), directive, args)?;
-        check_place_after(self.module, at)?;
+        check_place_after(self.module, predecessor)?;
         let pool = self.module.pool_mut();
         let args = pool.extend(args);
         pool.deep_copy(args);
         let directives = self.module.directives_mut();
         let id = directives.push(DirectiveStmt::new(directive, args));
-        let id = self.insert_item(at, Item::Directive(id));
+        let id = self.insert_item(predecessor, Item::Directive(id));
         self.directives_changed();
         Ok(id)
     }
@@ -84,14 +89,14 @@ impl ModuleEditor<'_> {
     /// of two.
     pub fn insert_variable(
         &mut self,
-        at: ItemId,
+        predecessor: ItemId,
         space: StateSpace,
         align: u32,
         ty: ScalarType,
         name: &str,
         elements: Option<u32>,
     ) -> Result<(ItemId, SymbolId), EditError> {
-        check_place_after(self.module, at)?;
+        check_place_after(self.module, predecessor)?;
         if !MODULE_SPACES.contains(&space) {
             return EditError::kind("state space of a variable of the module");
         }
@@ -117,17 +122,17 @@ impl ModuleEditor<'_> {
         statement.align = align;
         statement.declarators = TableRange { start, len: 1 };
         tables.decls.push(statement);
-        let item = self.insert_item(at, Item::Decl(decl));
+        let item = self.insert_item(predecessor, Item::Decl(decl));
         self.symbol_changed(symbol);
         Ok((item, symbol))
     }
 
-    fn insert_item(&mut self, at: ItemId, item: Item) -> ItemId {
+    fn insert_item(&mut self, predecessor: ItemId, item: Item) -> ItemId {
         self.edits();
-        let end = self.module.span(at).end;
+        let end = self.module.span(predecessor).end;
         let span = StmtSpan::new(Span::new(end, end), false);
         let id = raw::push_item(self.module, item, span);
-        self.edits().insert_after(id, Some(at));
+        self.edits().insert_after(id, Some(predecessor));
         id
     }
 
@@ -141,7 +146,7 @@ impl ModuleEditor<'_> {
         Ok(Operand::Str(self.intern(&quoted)))
     }
 
-    /// Removes an item. `comments` says which comments are removed with it; those inside a function always are. Linear in the
+    /// Removes an item. `comments` selects the comments that are removed with it; comments inside a function are always removed. Linear in the
     /// module.
     ///
     /// ```
@@ -181,12 +186,12 @@ impl ModuleEditor<'_> {
             self.symbol_changed(symbol);
         }
         self.module.items_mut()[id] = Item::Removed;
-        self.empty(item);
+        self.clear_record(item);
         Ok(())
     }
 
-    /// Removes what the record of a removed item says, for those who read the tables of the module.
-    fn empty(&mut self, item: Item) {
+    /// Clears the record of a removed item, which other code can still find in the tables of the module.
+    fn clear_record(&mut self, item: Item) {
         match item {
             Item::Function(id) => {
                 if let Some(function) = self.module.functions_mut().get_mut(id) {
@@ -226,13 +231,16 @@ impl ModuleEditor<'_> {
         let symbol = record
             .and_then(|f| f.symbol)
             .ok_or(EditError::NoStatement)?;
-        let items = self.module.items();
-        let declares = items.filter(|(_, i)| self.module.declared_symbols(*i).contains(&symbol));
-        let declares: Vec<ItemId> = declares.map(|(id, _)| id).collect();
-        if declares.is_empty() {
+        let declarations: Vec<ItemId> = self
+            .module
+            .items()
+            .filter(|(_, item)| self.module.declared_symbols(*item).contains(&symbol))
+            .map(|(id, _)| id)
+            .collect();
+        if declarations.is_empty() {
             return Err(EditError::NoStatement);
         }
-        for item in declares {
+        for item in declarations {
             self.remove_item(item, comments)?;
         }
         Ok(())
@@ -257,8 +265,11 @@ impl ModuleEditor<'_> {
         if self.module.is_header(item) {
             return Err(EditError::Immovable);
         }
-        let stmt = self.module.directives().get(directive).copied();
-        let stmt = stmt.ok_or(EditError::NoStatement)?;
+        let stmt = *self
+            .module
+            .directives()
+            .get(directive)
+            .ok_or(EditError::NoStatement)?;
         if index >= stmt.args.len() {
             return Err(EditError::NoPart(format!("argument {index}")));
         }
@@ -272,42 +283,50 @@ impl ModuleEditor<'_> {
     }
 }
 
-fn wrong_number(n: u32, wanted: &'static str) -> EditError {
-    EditError::spelling(wanted, n.to_string())
+/// An error for a number that is not valid as `meaning`, such as `alignment`.
+fn wrong_number(n: u32, meaning: &'static str) -> EditError {
+    EditError::spelling(meaning, n.to_string())
 }
 
-fn number(n: u32, wanted: &'static str) -> Result<Operand, EditError> {
-    let number = i32::try_from(n).map(Operand::Small);
-    number.map_err(|_| wrong_number(n, wanted))
+/// The operand of a number below 2³¹.
+fn number(n: u32, meaning: &'static str) -> Result<Operand, EditError> {
+    i32::try_from(n)
+        .map(Operand::Small)
+        .map_err(|_| wrong_number(n, meaning))
 }
 
 /// A string of a directive with its quotes.
 pub(crate) fn quote(text: &str) -> Result<String, EditError> {
-    let odd = |b: u8| matches!(b, b'"' | b'\n' | b'\r' | 0) || !b.is_ascii();
-    if text.bytes().any(odd) {
+    if text
+        .bytes()
+        .any(|b| matches!(b, b'"' | b'\n' | b'\r' | 0) || !b.is_ascii())
+    {
         return Err(EditError::spelling("string", text));
     }
     Ok(format!("\"{text}\""))
 }
 
-/// Whether a body, an initializer or a directive uses a symbol, or the debug information may; `removed` does not count.
+/// Returns whether an item except `removed` uses a symbol, or the debug information may use it.
 fn is_used(module: &Module, symbol: SymbolId, removed: Item) -> bool {
-    let Some(wanted) = module.symbols().get(symbol) else {
+    let Some(symbol) = module.symbols().get(symbol) else {
         return false;
     };
-    let is_it = |o: Operand| match o {
-        Operand::Symbol(s) => module
+    let is_use = |operand: Operand| match operand {
+        Operand::Symbol(used) => module
             .symbols()
-            .get(s)
-            .is_some_and(|s| (s.name, s.kind) == (wanted.name, wanted.kind)),
-        Operand::Name(n) => n == wanted.name,
+            .get(used)
+            .is_some_and(|used| (used.name, used.kind) == (symbol.name, symbol.kind)),
+        Operand::Name(name) => name == symbol.name,
         _ => false,
     };
-    let bodies = module.definitions();
-    let bodies = bodies.filter(|(id, ..)| Item::Function(*id) != removed);
-    let pools = core::iter::once(module.pool()).chain(bodies.map(|(_, _, b)| b.pool()));
-    let mut pools = pools.map(|pool| (pool.operands(), pool.addresses()));
-    pools.any(|(operands, addresses)| {
-        operands.iter().any(|o| is_it(*o)) || addresses.iter().any(|a| is_it(a.base))
-    })
+    let body_pools = module
+        .definitions()
+        .filter(|(id, ..)| Item::Function(*id) != removed)
+        .map(|(_, _, body)| body.pool());
+    core::iter::once(module.pool())
+        .chain(body_pools)
+        .any(|pool| {
+            pool.operands().iter().any(|o| is_use(*o))
+                || pool.addresses().iter().any(|a| is_use(a.base))
+        })
 }

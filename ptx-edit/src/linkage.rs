@@ -11,7 +11,8 @@ use crate::error::symbol_name;
 use crate::{EditError, ModuleEditor};
 
 impl ModuleEditor<'_> {
-    /// Changes or removes the linkage of a function or a variable of the module. Other declarations of a function keep theirs.
+    /// Changes or removes the linkage of a function or a variable of the module. The linkage of other declarations of a
+    /// function does not change.
     /// Linear in the items of the module.
     ///
     /// # Errors
@@ -20,11 +21,11 @@ impl ModuleEditor<'_> {
     /// [`EditError::Taken`] for a variable that is declared more than once.
     pub fn set_linkage(&mut self, id: ItemId, linkage: Option<Linkage>) -> Result<(), EditError> {
         self.check_declared_once(id)?;
-        if current(self.module, id)? == linkage {
+        if current_linkage(self.module, id)? == linkage {
             return Ok(());
         }
         if self.module.edits().is_none_or(|e| e.was_read(id)) {
-            let span = written(self.module, id);
+            let span = linkage_span(self.module, id);
             let new = linkage.map_or(String::new(), |l| format!("{} ", l.directive().text()));
             let text = NewText::Text(self.intern(&new));
             self.edits().patch(id, Patch { span, text });
@@ -44,57 +45,61 @@ impl ModuleEditor<'_> {
         Ok(())
     }
 
-    /// Whether a variable may be declared twice depends on both linkages, so that only one declaration is accepted.
+    /// Checks that no other item declares a variable of this item. Two declarations of a variable are valid only with certain
+    /// pairs of linkages.
     fn check_declared_once(&self, id: ItemId) -> Result<(), EditError> {
         let module = &*self.module;
         let Some(item @ Item::Decl(_)) = module.item(id) else {
             return Ok(());
         };
-        let names = module.declared_symbols(item);
-        let mut others = module.items().filter(|(other, _)| *other != id);
-        let again = |i: Item| {
-            module
-                .declared_symbols(i)
-                .into_iter()
-                .find(|s| names.contains(s))
-        };
-        match others.find_map(|(_, i)| again(i)) {
+        let symbols = module.declared_symbols(item);
+        let redeclared = module
+            .items()
+            .filter(|(other_id, _)| *other_id != id)
+            .flat_map(|(_, other_item)| module.declared_symbols(other_item))
+            .find(|symbol| symbols.contains(symbol));
+        match redeclared {
             None => Ok(()),
             Some(symbol) => Err(EditError::Taken(symbol_name(module, symbol))),
         }
     }
 }
 
-fn current(module: &Module, id: ItemId) -> Result<Option<Linkage>, EditError> {
-    let wanted = "function or variable";
+/// The linkage of a function or a variable.
+fn current_linkage(module: &Module, id: ItemId) -> Result<Option<Linkage>, EditError> {
+    const NO_LINKAGE: EditError = EditError::Kind {
+        wanted: "function or variable",
+    };
     match module.item(id) {
         Some(Item::Function(f)) => {
             let function = module.functions().get(f).ok_or(EditError::NoStatement)?;
-            match function.raw_header {
-                true => Err(EditError::Kind { wanted }),
-                false => Ok(function.linkage),
+            if function.raw_header {
+                Err(NO_LINKAGE)
+            } else {
+                Ok(function.linkage)
             }
         }
         Some(Item::Decl(d)) => {
             let decl = module.declarations().decls.get(d);
             Ok(decl.ok_or(EditError::NoStatement)?.linkage)
         }
-        _ => Err(EditError::Kind { wanted }),
+        _ => Err(NO_LINKAGE),
     }
 }
 
 /// The span of the linkage in the source, with the space after it; without linkage, the place where it is inserted.
-fn written(module: &Module, id: ItemId) -> Span {
+fn linkage_span(module: &Module, id: ItemId) -> Span {
     let span = module.span(id);
     let text = span.of(module.source());
-    let is_linkage = |word: &[u8]| {
-        let directive = Directive::from_text(word);
-        directive.and_then(Linkage::from_directive).is_some()
-    };
-    let token = Lexer::fragment(text).find(|t| is_linkage(t.span.of(text)));
-    token.map_or(Span::new(span.start, span.start), |t| {
-        let rest = text.get(t.span.end as usize..).unwrap_or_default();
-        let space = rest.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
-        Span::new(t.span.start, t.span.end + u32::from(space)).shifted(span.start)
+    let linkage_token = Lexer::fragment(text).find(|t| {
+        Directive::from_text(t.span.of(text))
+            .and_then(Linkage::from_directive)
+            .is_some()
+    });
+    linkage_token.map_or(Span::new(span.start, span.start), |t| {
+        let has_space = text
+            .get(t.span.end as usize)
+            .is_some_and(|b| matches!(b, b' ' | b'\t'));
+        Span::new(t.span.start, t.span.end + u32::from(has_space)).shifted(span.start)
     })
 }

@@ -1,4 +1,4 @@
-//! Whether the name of a new declaration is free: no text that spells it, or a member of it, means something else already.
+//! Checks that the name of a new declaration is free: no existing name is spelled like it, or like a member of it.
 
 use alloc::string::String;
 
@@ -11,13 +11,13 @@ use crate::{EditError, Editor};
 /// The extent in which a new name is visible.
 #[derive(Copy, Clone)]
 pub(crate) enum Visible<'m> {
-    /// In one function.
+    /// The name is visible in one function.
     In(&'m Body),
-    /// In the whole module.
+    /// The name is visible in the whole module.
     Everywhere,
 }
 
-/// Checks that a name can be declared and that nothing which is visible with it has a name that conflicts with it. Linear in
+/// Checks that a name can be declared and that no name in the same extent conflicts with it. Linear in
 /// the names, unless no name of the module can conflict.
 pub(crate) fn check_new_name(
     module: &Module,
@@ -33,16 +33,17 @@ pub(crate) fn check_new_name(
     new.add(name.as_bytes(), form);
     let conflicts =
         |&(other, form): &(NameId, NameForm)| new.conflicts(module.name_bytes(other), form);
-    let found = module_names(module).find(conflicts);
-    let found = found.or_else(|| match visible {
-        Visible::In(body) => body_names(body).find(conflicts),
-        Visible::Everywhere => module
-            .bodies()
-            .values()
-            .flat_map(body_names)
-            .find(conflicts),
-    });
-    match found.map(|(other, _)| String::from(module.name(other))) {
+    let conflict = module_names(module)
+        .find(conflicts)
+        .or_else(|| match visible {
+            Visible::In(body) => body_names(body).find(conflicts),
+            Visible::Everywhere => module
+                .bodies()
+                .values()
+                .flat_map(body_names)
+                .find(conflicts),
+        });
+    match conflict.map(|(other, _)| String::from(module.name(other))) {
         None => Ok(()),
         Some(other) if other == name => Err(EditError::Taken(other)),
         Some(other) => Err(EditError::Overlap {
@@ -52,12 +53,13 @@ pub(crate) fn check_new_name(
     }
 }
 
-/// Whether the module has no spelling that a plain name could conflict with: neither the name nor that of a range which could
-/// have it as a member.
+/// Returns whether the module contains no name that a plain name could conflict with: neither the name itself nor the name of
+/// a range that could have it as a member.
 pub(crate) fn is_new(module: &Module, name: &str) -> bool {
     let stem = split_numeric_suffix_str(name).0;
-    let mut names = [name, stem].into_iter();
-    names.all(|name| module.find_name(name.as_bytes()).is_none())
+    [name, stem]
+        .iter()
+        .all(|name| module.find_name(name.as_bytes()).is_none())
 }
 
 /// Checks that a name can be declared at all.
@@ -66,7 +68,7 @@ pub(crate) fn check_declarable(name: &str, form: NameForm) -> Result<(), EditErr
 }
 
 impl Editor<'_> {
-    /// A new name for something in this function, which captures no other.
+    /// Interns a new name for a declaration in this function, after a check that it conflicts with no other name.
     pub(crate) fn new_name(&mut self, name: &str, form: NameForm) -> Result<NameId, EditError> {
         check_new_name(self.module, name, form, Visible::In(self.body()))?;
         Ok(self.intern(name))
