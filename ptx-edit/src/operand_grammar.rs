@@ -1,11 +1,12 @@
-//! The grammar of operands and of the arguments of directives: what can be written so that the parser reads the same.
+//! The grammar of operands and of the arguments of directives. An operand that is accepted here is printed so that the parser
+//! reads the same operand.
 
 use ptx_ir::{Address, AddressForm, Module, Operand, OperandPool, SigId};
 use ptx_isa::Directive;
 
 use crate::{EditError, Editor};
 
-/// An error that says what is wanted, unless something fits.
+/// Returns an error that names the expected kind of operand, unless `fits` is true.
 pub(crate) fn part(fits: bool, wanted: &'static str) -> Result<(), EditError> {
     if fits {
         Ok(())
@@ -14,7 +15,7 @@ pub(crate) fn part(fits: bool, wanted: &'static str) -> Result<(), EditError> {
     }
 }
 
-/// A name alone.
+/// The operand is a name without a selector or an offset.
 pub(crate) fn is_name(operand: Operand) -> bool {
     matches!(
         operand,
@@ -31,7 +32,7 @@ pub(crate) fn is_number(operand: Operand) -> bool {
     matches!(operand, Operand::Small(_) | Operand::Imm(_))
 }
 
-/// A name or a component of one.
+/// The operand is a name or a component of a named vector.
 pub(crate) fn is_named(pool: &OperandPool, operand: Operand) -> bool {
     match operand {
         Operand::Component(_, at) => is_name(pool.get(at)),
@@ -62,50 +63,51 @@ fn are_elements(pool: &OperandPool, parts: &[Operand]) -> bool {
     parts.iter().all(|part| is_element(pool, *part))
 }
 
-/// Only a name can have an offset: after a number, it would be part of a constant expression.
+/// The base and the offset can be written as an address. Only a name can have an offset: after a number, the offset would be
+/// part of a constant expression.
 pub(crate) fn is_address(pool: &OperandPool, address: &Address) -> bool {
-    let offset = is_number(address.offset) && is_named(pool, address.base);
-    let alone = address.offset == Operand::Absent
+    let is_name_with_offset = is_number(address.offset) && is_named(pool, address.base);
+    let is_base_alone = address.offset == Operand::Absent
         && (is_number(address.base) || is_named(pool, address.base));
-    offset || alone
+    is_name_with_offset || is_base_alone
 }
 
 /// Two operands can be the parts of a pair `a|b`.
 pub(crate) fn is_pair(pool: &OperandPool, first: Operand, second: Operand) -> bool {
-    let vector = matches!(first, Operand::Vector(id) if are_elements(pool, pool.list(id)));
-    let single = |o| o == Operand::Sink || is_name(o);
-    (vector || single(first)) && single(second)
+    let is_vector = matches!(first, Operand::Vector(id) if are_elements(pool, pool.list(id)));
+    let is_single = |o| o == Operand::Sink || is_name(o);
+    (is_vector || is_single(first)) && is_single(second)
 }
 
 impl Editor<'_> {
-    /// Whether these can be elements of a vector or a list.
+    /// Returns whether the operands can be elements of a vector or a list.
     pub(crate) fn are_elements(&self, parts: &[Operand]) -> bool {
         are_elements(self.body().pool(), parts)
     }
 
-    /// Checks that these operands can be written after a mnemonic.
+    /// Checks that the operands can be written after a mnemonic.
     pub(crate) fn are_operands(&self, sig: SigId, operands: &[Operand]) -> Result<(), EditError> {
         let signature = self.module.signature(sig);
         for (nth, &operand) in operands.iter().enumerate() {
             if matches!(operand, Operand::List(_)) {
-                let lists = signature.opcode().is_none_or(|o| o.takes_lists());
-                part(lists, "mnemonic that takes a list of arguments")?;
+                let takes_lists = signature.opcode().is_none_or(|o| o.takes_lists());
+                part(takes_lists, "mnemonic that takes a list of arguments")?;
             }
-            let wanted = if nth == 0 { "first operand" } else { "operand" };
-            part(self.is_operand(operand, nth), wanted)?;
+            let expectation = if nth == 0 { "first operand" } else { "operand" };
+            part(self.is_operand(operand, nth), expectation)?;
         }
         Ok(())
     }
 
-    /// Whether this can be operand `nth` of an instruction.
+    /// Returns whether an operand can be operand `nth` of an instruction.
     fn is_operand(&self, operand: Operand, nth: usize) -> bool {
-        let first = nth == 0;
+        let is_first = nth == 0;
         let pool = self.body().pool();
         match operand {
-            Operand::Sink => first,
-            // `.5` would be a modifier.
+            Operand::Sink => is_first,
+            // A first operand such as `.5` would be read as a modifier.
             Operand::Imm(id) => {
-                !(first
+                !(is_first
                     && pool
                         .immediate(id)
                         .is_some_and(|i| self.module.name(i.text).starts_with('.')))
@@ -115,7 +117,7 @@ impl Editor<'_> {
             Operand::Vector(id) | Operand::List(id) => are_elements(pool, pool.list(id)),
             Operand::Pair(at) => {
                 let (a, b) = pool.pair(at);
-                first && is_pair(pool, a, b)
+                is_first && is_pair(pool, a, b)
             }
             Operand::Not(at) | Operand::Neg(at) => {
                 let inner = pool.get(at);
@@ -126,78 +128,88 @@ impl Editor<'_> {
     }
 }
 
-/// Checks that these arguments can be written after a directive of a body or of the module.
+/// Checks that the arguments can be written after a directive of a body or of the module.
 pub(crate) fn check_arguments(
     module: &Module,
     pool: &OperandPool,
     directive: Directive,
     args: &[Operand],
 ) -> Result<(), EditError> {
-    let whole = |o: &Operand| is_whole(module, pool, *o);
-    let string = |o: &Operand| matches!(o, Operand::Str(_));
-    let (fits, wanted) = match directive {
-        Directive::Loc => (is_location(pool, args, whole), "place in a file"),
+    let is_integer = |o: &Operand| is_unsigned_literal(module, pool, *o);
+    let is_string = |o: &Operand| matches!(o, Operand::Str(_));
+    let (fits, expectation) = match directive {
+        Directive::Loc => (is_location(pool, args, is_integer), "place in a file"),
         Directive::Pragma => (
-            !args.is_empty() && args.iter().all(string),
+            !args.is_empty() && args.iter().all(is_string),
             "list of strings",
         ),
         Directive::File => {
             let fits = match args {
-                [index, name, rest @ ..] => {
-                    whole(index) && string(name) && rest.len() <= 2 && rest.iter().all(whole)
+                [index, name, size_and_time @ ..] => {
+                    is_integer(index)
+                        && is_string(name)
+                        && size_and_time.len() <= 2
+                        && size_and_time.iter().all(is_integer)
                 }
                 _ => false,
             };
             (fits, "number and name of a file")
         }
         Directive::Alias | Directive::Branchtargets | Directive::Calltargets => {
-            let name = |o: &Operand| is_name(*o) || matches!(o, Operand::Range(_));
-            (!args.is_empty() && args.iter().all(name), "list of names")
+            let are_names = args
+                .iter()
+                .all(|o| is_name(*o) || matches!(o, Operand::Range(_)));
+            (!args.is_empty() && are_names, "list of names")
         }
         _ => match directive.integers() {
-            Some((least, most)) => {
-                let count = (least as usize..=most as usize).contains(&args.len());
-                (count && args.iter().all(whole), "list of numbers")
+            Some((min, max)) => {
+                let is_count = (min as usize..=max as usize).contains(&args.len());
+                (is_count && args.iter().all(is_integer), "list of numbers")
             }
             None => {
-                let fits = args.iter().all(|o| whole(o) || string(o));
+                let fits = args.iter().all(|o| is_integer(o) || is_string(o));
                 (fits, "list of numbers and strings")
             }
         },
     };
-    part(fits, wanted)
+    part(fits, expectation)
 }
 
-/// Whether an operand is a literal without a sign, as directives take it.
-fn is_whole(module: &Module, pool: &OperandPool, operand: Operand) -> bool {
+/// Returns whether an operand is an integer literal without a sign, the only form of a number in most directives.
+fn is_unsigned_literal(module: &Module, pool: &OperandPool, operand: Operand) -> bool {
     match operand {
         Operand::Small(value) => value >= 0,
         Operand::Imm(id) => pool.immediate(id).is_some_and(|i| {
             let text = module.name(i.text).as_bytes();
-            let literal = text.iter().all(u8::is_ascii_alphanumeric);
-            literal && text.first().is_some_and(u8::is_ascii_digit) && i.value.as_int().is_some()
+            let is_literal = text.iter().all(u8::is_ascii_alphanumeric);
+            is_literal && text.first().is_some_and(u8::is_ascii_digit) && i.value.as_int().is_some()
         }),
         _ => false,
     }
 }
 
-/// File, line and column; for an inlined place also its name, and file, line and column of the call.
-fn is_location(pool: &OperandPool, args: &[Operand], whole: impl Fn(&Operand) -> bool) -> bool {
-    let label = |o: Operand| matches!(o, Operand::Name(_) | Operand::Section(_));
+/// Returns whether the arguments are those of `.loc`: file, line and column and, for an inlined place, the name of the
+/// function and file, line and column of the call.
+fn is_location(
+    pool: &OperandPool,
+    args: &[Operand],
+    is_integer: impl Fn(&Operand) -> bool,
+) -> bool {
+    let is_label = |o: Operand| matches!(o, Operand::Name(_) | Operand::Section(_));
     match args {
-        [f, l, c, inlined, at @ ..] if at.len() == 3 => {
-            let named = match *inlined {
+        [file, line, column, function, call @ ..] if call.len() == 3 => {
+            let is_function_name = match *function {
                 Operand::Address(id) => pool.address(id).is_some_and(|a| {
-                    a.form == AddressForm::Bare && label(a.base) && whole(&a.offset)
+                    a.form == AddressForm::Bare && is_label(a.base) && is_integer(&a.offset)
                 }),
-                Operand::Difference(at) => {
-                    let (a, b) = pool.pair(at);
-                    label(a) && matches!(b, Operand::Name(_))
+                Operand::Difference(pair) => {
+                    let (minuend, subtrahend) = pool.pair(pair);
+                    is_label(minuend) && matches!(subtrahend, Operand::Name(_))
                 }
-                other => label(other),
+                other => is_label(other),
             };
-            named && [f, l, c].into_iter().chain(at).all(whole)
+            is_function_name && [file, line, column].into_iter().chain(call).all(is_integer)
         }
-        place => place.len() == 3 && place.iter().all(whole),
+        place => place.len() == 3 && place.iter().all(is_integer),
     }
 }

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::lex::ident_tokens::{Text, Words};
 use ptx_ir::raw::{NewText, Patch, RawBody, RawModule};
 use ptx_ir::{
-    Binding, FuncId, Item, ItemId, LabelId, Module, NameId, Param, RegDeclId, Span, StmtId, Symbol,
-    SymbolId, Var, VarId,
+    Binding, FuncId, Item, ItemId, LabelId, Module, NameId, RegDeclId, Span, StmtId, SymbolId,
+    VarId,
 };
 
 use crate::editor::EditModule as _;
@@ -26,11 +26,14 @@ impl Editor<'_> {
     /// that is not a name, or of a range ends with a digit, [`EditError::Used`] if the old name is also used where names are
     /// not resolved, such as in a debug section.
     pub fn rename_register(&mut self, decl: RegDeclId, name: &str) -> Result<(), EditError> {
-        let declared = self.body().reg_decls().get(decl);
-        let declared = *declared.ok_or(EditError::UnknownId)?;
+        let declaration = *self
+            .body()
+            .reg_decls()
+            .get(decl)
+            .ok_or(EditError::UnknownId)?;
         let entity = Entity::Register(self.function, decl);
-        let form = NameForm::of(declared.count);
-        let new = self.rename(entity, (declared.name, form), name)?;
+        let form = NameForm::of(declaration.count);
+        let new = self.rename(entity, declaration.name, form, name)?;
         if let Some(decl) = self.body_mut().reg_decls_mut().get_mut(decl) {
             decl.name = new;
         }
@@ -42,17 +45,21 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`rename_register`](Self::rename_register).
+    /// Returns the errors of [`rename_register`](Self::rename_register).
     pub fn rename_label(&mut self, label: LabelId, name: &str) -> Result<(), EditError> {
-        let old = self.body().labels().get(label);
-        let old = old.ok_or(EditError::UnknownId)?.name;
+        let old = self
+            .body()
+            .labels()
+            .get(label)
+            .ok_or(EditError::UnknownId)?
+            .name;
         // A symbol has precedence over a label that is defined after its use.
         let mut symbols = self.module.symbols().values();
         if symbols.any(|s| self.module.name(s.name) == name) {
             return Err(EditError::Taken(String::from(name)));
         }
         let entity = Entity::Label(self.function, label);
-        let new = self.rename(entity, (old, NameForm::Plain), name)?;
+        let new = self.rename(entity, old, NameForm::Plain, name)?;
         if let Some(label) = self.body_mut().labels_mut().get_mut(label) {
             label.name = new;
         }
@@ -63,21 +70,25 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`rename_register`](Self::rename_register).
+    /// Returns the errors of [`rename_register`](Self::rename_register).
     pub fn rename_variable(&mut self, var: VarId, name: &str) -> Result<(), EditError> {
-        let old = self.body().vars().get(var);
-        let old = *old.ok_or(EditError::UnknownId)?;
-        let same = |v: &Var| (v.name, v.stmt, v.scope) == (old.name, old.stmt, old.scope);
-        let all = self.body().vars().iter();
-        let all: Vec<VarId> = all.filter(|(_, v)| same(v)).map(|(id, _)| id).collect();
+        let old = *self.body().vars().get(var).ok_or(EditError::UnknownId)?;
+        // The members of a range have the name, the statement and the scope of its declaration.
+        let members: Vec<VarId> = self
+            .body()
+            .vars()
+            .iter()
+            .filter(|(_, v)| (v.name, v.stmt, v.scope) == (old.name, old.stmt, old.scope))
+            .map(|(id, _)| id)
+            .collect();
         let first = match old.number {
-            Some(_) => all.first().copied().unwrap_or(var),
+            Some(_) => members.first().copied().unwrap_or(var),
             None => var,
         };
         let entity = Entity::Variable(self.function, first);
         let form = NameForm::of(old.number);
-        let new = self.rename(entity, (old.name, form), name)?;
-        for id in all {
+        let new = self.rename(entity, old.name, form, name)?;
+        for id in members {
             if let Some(v) = self.body_mut().vars_mut().get_mut(id) {
                 v.name = new;
             }
@@ -86,11 +97,13 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Checks a new name of an entity and patches the statements that contain it. Their records are not changed.
+    /// Checks a new name of an entity and patches the statements that contain the entity. The record of its declaration is not
+    /// changed.
     fn rename(
         &mut self,
         entity: Entity,
-        (old, form): (NameId, NameForm),
+        old: NameId,
+        form: NameForm,
         name: &str,
     ) -> Result<NameId, EditError> {
         check_declarable(name, form)?;
@@ -102,12 +115,13 @@ impl Editor<'_> {
             self.module,
             function,
             &NewNames::new(vec![(entity, name)]),
-            (name, form),
+            name,
+            form,
         )?;
         let new = self.intern(name);
         let header = declares_parameter(self.module, self.function, entity);
         if let Some(item) = header {
-            self.of_module().patch_item(item, entity, (old, new));
+            self.of_module().patch_item(item, entity, old, new);
         }
         self.patch_statements(entity, new);
         self.edits();
@@ -118,7 +132,7 @@ impl Editor<'_> {
     fn patch_statements(&mut self, entity: Entity, new: NameId) {
         let mut finder = Finder::new(self.module);
         finder.enter(self.function);
-        let mut found: Vec<(StmtId, NameRef)> = Vec::new();
+        let mut occurrences: Vec<(StmtId, NameRef)> = Vec::new();
         let mut refs = Vec::new();
         for (id, statement) in self.body().statements() {
             if finder
@@ -127,19 +141,19 @@ impl Editor<'_> {
                 .any(|l| l.entity == entity)
             {
                 finder.find_in_statement(id, statement, &mut refs);
-                found.extend(
+                occurrences.extend(
                     refs.drain(..)
                         .filter(|r| r.entity == entity)
                         .map(|r| (id, r)),
                 );
             }
         }
-        for (id, name) in found {
+        for (id, name) in occurrences {
             self.edits().patch(id, patch(name, new));
         }
     }
 
-    /// Renames the declarator or the parameter that declares something.
+    /// Renames the declarator or the parameter that declares an entity.
     fn rename_binding(&mut self, binding: Binding, new: NameId) {
         let declarations = self.body_mut().declarations_mut();
         let mut declarators = declarations.declarators.iter_mut();
@@ -152,10 +166,11 @@ impl Editor<'_> {
         };
         let params = self.module.params_mut();
         for range in [f.interface.params, f.interface.returns] {
-            let all = params.get_mut(range.start as usize..(range.start + range.len) as usize);
-            let of_binding = |p: &&mut Param| p.binding == binding;
-            if let Some(p) = all.unwrap_or_default().iter_mut().find(of_binding) {
-                p.name = Some(new);
+            let list = params
+                .get_mut(range.start as usize..(range.start + range.len) as usize)
+                .unwrap_or_default();
+            if let Some(param) = list.iter_mut().find(|p| p.binding == binding) {
+                param.name = Some(new);
             }
         }
     }
@@ -188,21 +203,25 @@ impl ModuleEditor<'_> {
         if is_debug_name(module, old.name) {
             return Err(EditError::Used(String::from(module.name(old.name))));
         }
-        let same = |s: &Symbol| (s.name, NameForm::of(s.number)) == (old.name, form);
-        let all = module.symbols().iter().filter(|(_, s)| same(s));
-        // In the order of the ids.
-        let all: Vec<SymbolId> = all.map(|(id, _)| id).collect();
-        let is_renamed = |id: SymbolId| all.binary_search(&id).is_ok();
-        let entity = Entity::Symbol(all.first().copied().unwrap_or(symbol));
+        // Sorted by id.
+        let renamed: Vec<SymbolId> = module
+            .symbols()
+            .iter()
+            .filter(|(_, s)| (s.name, NameForm::of(s.number)) == (old.name, form))
+            .map(|(id, _)| id)
+            .collect();
+        let is_renamed = |id: SymbolId| renamed.binary_search(&id).is_ok();
+        let entity = Entity::Symbol(renamed.first().copied().unwrap_or(symbol));
         check_captures(
             module,
             None,
             &NewNames::new(vec![(entity, name)]),
-            (name, form),
+            name,
+            form,
         )?;
         let new = self.intern(name);
-        self.patch_everywhere(entity, (old.name, new));
-        for &id in &all {
+        self.patch_everywhere(entity, old.name, new);
+        for &id in &renamed {
             self.module.symbols_mut()[id].name = new;
             self.symbol_changed(id);
         }
@@ -221,7 +240,7 @@ impl ModuleEditor<'_> {
     }
 
     /// Patches the items and the statements that contain a symbol.
-    fn patch_everywhere(&mut self, entity: Entity, (old, new): (NameId, NameId)) {
+    fn patch_everywhere(&mut self, entity: Entity, old: NameId, new: NameId) {
         let mut finder = Finder::new(self.module);
         let mut items: Vec<ItemId> = Vec::new();
         let mut functions: Vec<FuncId> = Vec::new();
@@ -240,7 +259,7 @@ impl ModuleEditor<'_> {
             }
         }
         for item in items {
-            self.patch_item(item, entity, (old, new));
+            self.patch_item(item, entity, old, new);
         }
         for function in functions {
             if let Ok(mut editor) = self.module.edit(function) {
@@ -250,15 +269,18 @@ impl ModuleEditor<'_> {
         self.edits();
     }
 
-    /// Patches the names of an entity in an item; of a function, in its header.
-    fn patch_item(&mut self, id: ItemId, entity: Entity, (old, new): (NameId, NameId)) {
+    /// Patches the names of an entity in an item. Of a function, only the header is patched.
+    fn patch_item(&mut self, id: ItemId, entity: Entity, old: NameId, new: NameId) {
         let module = &*self.module;
         let mut refs = Vec::new();
         if let Some(item) = module.item(id) {
             Finder::new(module).item(id, item, &mut refs);
         }
-        let refs = refs.into_iter().filter(|r| r.entity == entity);
-        let mut patches: Vec<Patch> = refs.map(|r| patch(r, new)).collect();
+        let mut patches: Vec<Patch> = refs
+            .into_iter()
+            .filter(|r| r.entity == entity)
+            .map(|r| patch(r, new))
+            .collect();
         if !matches!(entity, Entity::Symbol(_)) {
             for (span, text) in renamed_lists(module, id, old, new) {
                 let text = NewText::Text(self.intern(&text));
@@ -279,12 +301,13 @@ fn patch(name: NameRef, new: NameId) -> Patch {
     }
 }
 
-/// Checks that new names capture no other.
+/// Checks that the new name `name` captures no other name, and is not captured.
 fn check_captures(
     module: &Module,
     function: Option<FuncId>,
     new: &NewNames<'_>,
-    (name, form): (&str, NameForm),
+    name: &str,
+    form: NameForm,
 ) -> Result<(), EditError> {
     if form == NameForm::Plain && is_new(module, name) {
         return Ok(());
@@ -303,7 +326,7 @@ fn check_captures(
     }
 }
 
-/// The item of a function with a parameter that is this entity.
+/// The item of a function, if the entity is one of its parameters.
 fn declares_parameter(module: &Module, function: FuncId, entity: Entity) -> Option<ItemId> {
     let body = module.body(function)?;
     let stmt = match entity {
@@ -314,20 +337,26 @@ fn declares_parameter(module: &Module, function: FuncId, entity: Entity) -> Opti
     module.item_of(function).filter(|_| stmt.is_none())
 }
 
-/// The lists of parameters that an edit wrote into a header, with the new name.
+/// The patches of earlier edits that contain a parameter list with the old name, with the new name in it.
 fn renamed_lists(module: &Module, id: ItemId, old: NameId, new: NameId) -> Vec<(Span, String)> {
-    let patches = module.edits().map(|e| e.patches(id));
-    let lists = patches.unwrap_or_default().iter().filter_map(|patch| {
-        let NewText::Text(text) = patch.text else {
-            return None;
-        };
-        let text = module.name(text);
-        let is_list = text.trim_ascii_start().starts_with('(');
-        let mut words = Words::new(text.as_bytes(), Text::Head).filter(|_| is_list);
-        let at = words.find(|w| w.span.of(text.as_bytes()) == module.name_bytes(old))?;
-        let before = text.get(..at.span.start as usize)?;
-        let after = text.get(at.span.end as usize..)?;
-        Some((patch.span, [before, module.name(new), after].concat()))
-    });
-    lists.collect()
+    module
+        .edits()
+        .map(|e| e.patches(id))
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|patch| {
+            let NewText::Text(text) = patch.text else {
+                return None;
+            };
+            let text = module.name(text);
+            if !text.trim_ascii_start().starts_with('(') {
+                return None;
+            }
+            let old_name = Words::new(text.as_bytes(), Text::Head)
+                .find(|w| w.span.of(text.as_bytes()) == module.name_bytes(old))?;
+            let prefix = text.get(..old_name.span.start as usize)?;
+            let suffix = text.get(old_name.span.end as usize..)?;
+            Some((patch.span, [prefix, module.name(new), suffix].concat()))
+        })
+        .collect()
 }

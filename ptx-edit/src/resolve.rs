@@ -41,8 +41,10 @@ impl Editor<'_> {
 
     /// The declaration in the function that a name denotes at a place and, of a range, the number of the member.
     fn local_named(&self, key: u64, name: &str) -> Option<(Local, Option<u32>)> {
-        let plain = self.module.find_name(name.as_bytes());
-        let plain = plain.and_then(|name| self.innermost(key, name, None));
+        let plain = self
+            .module
+            .find_name(name.as_bytes())
+            .and_then(|name| self.innermost(key, name, None));
         let member = range_member(name).and_then(|(stem, number)| {
             let stem = self.module.find_name(stem.as_bytes())?;
             let (depth, local) = self.innermost(key, stem, Some(number))?;
@@ -58,18 +60,20 @@ impl Editor<'_> {
         }
     }
 
-    /// The innermost visible declaration of a name and its depth: a plain one, or a range with this member.
+    /// The innermost visible declaration of a name and its depth: a plain declaration or, if there is a number, a range with
+    /// this member.
     fn innermost(&self, key: u64, name: NameId, number: Option<u32>) -> Option<(u32, Local)> {
         let body = self.body();
         let here = ptx_ir::raw::scope_of_key(body, key);
-        let visible = |scope: ScopeId, stmt: Option<StmtId>| {
+        let is_visible = |scope: ScopeId, stmt: Option<StmtId>| {
             body.is_in_scope(here, scope) && is_declared_before(body, stmt, key)
         };
-        let registers = body.reg_decls().iter().filter(|(_, d)| {
-            let fits = number.map_or(d.count.is_none(), |n| d.count.is_some_and(|c| n < c));
-            d.name == name && fits && visible(d.scope, d.stmt)
+        let visible_registers = body.reg_decls().iter().filter(|(_, d)| {
+            let matches_number =
+                number.map_or(d.count.is_none(), |n| d.count.is_some_and(|c| n < c));
+            d.name == name && matches_number && is_visible(d.scope, d.stmt)
         });
-        let vars = body.vars().iter().filter(|(_, v)| {
+        let visible_vars = body.vars().iter().filter(|(_, v)| {
             let declaration = v.stmt.and_then(|s| body.statement(s));
             let count = match declaration {
                 Some(Statement::Decl(id)) => {
@@ -77,31 +81,29 @@ impl Editor<'_> {
                 }
                 _ => None,
             };
-            let fits = number.map_or(v.number.is_none(), |n| count.is_some_and(|c| n < c));
-            v.name == name && fits && visible(v.scope, v.stmt)
+            let matches_number =
+                number.map_or(v.number.is_none(), |n| count.is_some_and(|c| n < c));
+            v.name == name && matches_number && is_visible(v.scope, v.stmt)
         });
-        let labels = body
+        let visible_labels = body
             .labels()
             .iter()
-            .filter(|(_, l)| l.name == name && number.is_none() && visible(l.scope, None));
-        let registers = registers.map(|(id, d)| (d.scope, Local::Register(id)));
-        let vars = vars.map(|(id, v)| (v.scope, Local::Var(id)));
-        let labels = labels.map(|(id, l)| (l.scope, Local::Label(id)));
-        let mut found: Option<(ScopeId, Local)> = None;
+            .filter(|(_, l)| l.name == name && number.is_none() && is_visible(l.scope, None));
+        let registers = visible_registers.map(|(id, d)| (d.scope, Local::Register(id)));
+        let vars = visible_vars.map(|(id, v)| (v.scope, Local::Var(id)));
+        let labels = visible_labels.map(|(id, l)| (l.scope, Local::Label(id)));
+        let mut innermost: Option<(ScopeId, Local)> = None;
         for (scope, local) in registers.chain(vars).chain(labels) {
-            if found.is_none_or(|(outer, _)| outer != scope && body.is_in_scope(scope, outer)) {
-                found = Some((scope, local));
+            if innermost.is_none_or(|(outer, _)| outer != scope && body.is_in_scope(scope, outer)) {
+                innermost = Some((scope, local));
             }
         }
-        let (scope, local) = found?;
-        let depth = |mut scope: ScopeId| {
-            let mut depth = 0;
-            while let Some(s) = body.scope(scope) {
-                (scope, depth) = (s.parent, depth + 1);
-            }
-            depth
-        };
-        Some((depth(scope), local))
+        let (mut scope, local) = innermost?;
+        let mut depth = 0;
+        while let Some(s) = body.scope(scope) {
+            (scope, depth) = (s.parent, depth + 1);
+        }
+        Some((depth, local))
     }
 
     fn operand_of(&mut self, local: Local, number: Option<u32>) -> Option<Operand> {
@@ -115,27 +117,26 @@ impl Editor<'_> {
         }
     }
 
-    /// A member of a range of variables, or the variable itself.
+    /// A member of a range of variables, which is added if it has no record yet; without a number, the variable itself.
     pub(crate) fn var_member(&mut self, first: VarId, number: Option<u32>) -> Option<VarId> {
-        let wanted = Var {
+        let member = Var {
             number,
             ..*self.body().vars().get(first)?
         };
-        let is_it = |(_, v): &(VarId, &Var)| **v == wanted;
-        let found = self.body().vars().iter().find(is_it).map(|(id, _)| id);
-        match found {
-            Some(id) => Some(id),
-            None => Some(self.body_mut().vars_mut().push(wanted)),
+        let existing = self.body().vars().iter().find(|(_, v)| **v == member);
+        match existing {
+            Some((id, _)) => Some(id),
+            None => Some(self.body_mut().vars_mut().push(member)),
         }
     }
 
     /// The symbol of the module that a name denotes.
     fn symbol_named(&mut self, name: &str) -> Option<SymbolId> {
         let module = &*self.module;
-        let find = |name: &str, wanted: &dyn Fn(Option<u32>) -> bool| {
+        let find = |name: &str, accepts_number: &dyn Fn(Option<u32>) -> bool| {
             let name = module.find_name(name.as_bytes())?;
             let mut symbols = module.symbols().iter();
-            symbols.find(|(_, s)| s.name == name && wanted(s.number))
+            symbols.find(|(_, s)| s.name == name && accepts_number(s.number))
         };
         if let Some((id, _)) = find(name, &|number| number.is_none()) {
             return Some(id);

@@ -1,4 +1,4 @@
-//! Whether new names capture others: after a renaming, every name has to denote what it denotes now.
+//! Finds captures by new names: after a renaming, every name has to denote the entity that it denotes now.
 //!
 //! The check resolves all names of a function again, as the parser does, with the new names. Only mentions whose spelling is
 //! related to a new name are looked up.
@@ -27,12 +27,12 @@ impl<'a> NewNames<'a> {
     }
 
     pub(crate) fn get(&self, entity: Entity) -> Option<&'a str> {
-        let at = self.0.binary_search_by_key(&entity, |(e, _)| *e);
-        at.ok().and_then(|at| Some(self.0.get(at)?.1))
+        let index = self.0.binary_search_by_key(&entity, |(e, _)| *e).ok()?;
+        Some(self.0.get(index)?.1)
     }
 }
 
-/// A name that would denote something else.
+/// A name that would denote another entity.
 pub(crate) struct Capture {
     /// The entity that the name denotes now.
     pub(crate) entity: Entity,
@@ -40,32 +40,38 @@ pub(crate) struct Capture {
     pub(crate) place: Span,
     /// The new spelling of the name.
     pub(crate) name: String,
-    /// The new name of the entity that the name would denote; the spelling, if that is undeclared.
+    /// The new name of the entity that the name would denote; equal to `name` if it would be undeclared.
     pub(crate) other: String,
 }
 
-/// The first name that would denote something else: in one function, whose entities get new names, or in the whole module.
+/// The first name that would denote another entity: in one function, whose entities get new names, or in the whole module.
 /// O(n log n) in the names that are searched.
 pub(crate) fn find_capture(
     module: &Module,
     function: Option<FuncId>,
     new: &NewNames<'_>,
 ) -> Option<Capture> {
-    let mut found = Resolver::new(module, new, Spelled::New).resolve(function);
-    if found.is_empty() {
+    let new_mismatches = Resolver::new(module, new, Spelled::New).resolve(function);
+    if new_mismatches.is_empty() {
         return None;
     }
-    // What is not resolved now, in a text with errors, need not be resolved after the renaming.
-    let before = Resolver::new(module, new, Spelled::Old).resolve(function);
+    // In a text with errors, a mention that is not resolved now need not be resolved after the renaming.
+    let old_mismatches = Resolver::new(module, new, Spelled::Old).resolve(function);
     // Both are in the order of the mentions.
-    found.retain(|m| before.binary_search_by_key(&m.nth, |b| b.nth).is_err());
-    found.into_iter().next().map(|m| m.capture)
+    new_mismatches
+        .into_iter()
+        .find(|new| {
+            old_mismatches
+                .binary_search_by_key(&new.mention, |old| old.mention)
+                .is_err()
+        })
+        .map(|mismatch| mismatch.capture)
 }
 
-/// A mention that does not denote what its record says.
+/// A mention that does not denote the entity of its record.
 struct Mismatch {
-    /// The number of the mention.
-    nth: usize,
+    /// The index of the mention in the order of the text.
+    mention: usize,
     capture: Capture,
 }
 
@@ -76,7 +82,7 @@ enum Spelled {
     New,
 }
 
-/// A spelling: what is before its numeric suffix, and the number.
+/// A spelling: the stem before its numeric suffix, and the number.
 type Key<'a> = (&'a [u8], Option<u32>);
 
 /// A visible declaration.
@@ -89,15 +95,15 @@ struct Bound {
     count: u32,
 }
 
-/// A table of declarations, each name with the innermost one last.
+/// The declarations of each name, the innermost one last.
 type Table<'a> = BTreeMap<Key<'a>, Vec<Bound>>;
 
 /// The tables of a [`Resolver`].
 #[derive(Copy, Clone)]
 enum Kind {
-    /// Registers, variables, symbols, and labels from where they are defined on.
+    /// Registers, variables and symbols, and each label after its definition.
     Plain,
-    /// Ranges, by their name without a number.
+    /// Ranges of registers and variables, by their name without a number.
     Range,
     /// All labels of the open scopes.
     Label,
@@ -107,14 +113,17 @@ struct Resolver<'a> {
     module: &'a Module,
     new: &'a NewNames<'a>,
     spelled: Spelled,
-    /// The new names without numeric suffixes: others are not related to a renaming.
+    /// The new names without numeric suffixes. The renaming cannot change names with another stem, which are skipped.
     related: Interner,
     tables: [Table<'a>; 3],
-    /// The declarations of the open scopes, and their number before each scope.
+    /// The table and the key of each declaration of the open scopes.
     declared: Vec<(usize, Key<'a>)>,
+    /// For each open scope, the number of declarations of the outer scopes.
     open: Vec<usize>,
-    nth: usize,
+    /// The number of mentions so far.
+    mention_count: usize,
     mismatches: Vec<Mismatch>,
+    /// The statement or item that is resolved.
     place: Span,
     /// Whether symbols are in the tables.
     with_symbols: bool,
@@ -134,7 +143,7 @@ impl<'a> Resolver<'a> {
             tables: Default::default(),
             declared: Vec::new(),
             open: Vec::new(),
-            nth: 0,
+            mention_count: 0,
             mismatches: Vec::new(),
             place: Span::default(),
             with_symbols: false,
@@ -157,8 +166,9 @@ impl<'a> Resolver<'a> {
                 Item::Function(f) => Some(f),
                 _ => None,
             };
-            let only_name = function.map_or(usize::MAX, |_| 1);
-            for leaf in finder.item_leaves(item).iter().take(only_name) {
+            // The parameters of a function belong to its scope.
+            let leaf_count = function.map_or(usize::MAX, |_| 1);
+            for leaf in finder.item_leaves(item).iter().take(leaf_count) {
                 self.leaf(leaf);
             }
             if let Some(f) = function {
@@ -190,8 +200,9 @@ impl<'a> Resolver<'a> {
                 Statement::Open(scope) => self.open_scope(f, body, &labels, scope),
                 Statement::Close(_) => self.close_scope(),
                 Statement::Function(_) => {
-                    let names = finder.leaves_of(statement).iter().take(1);
-                    names.for_each(|leaf| self.leaf(leaf));
+                    if let Some(leaf) = finder.leaves_of(statement).first() {
+                        self.leaf(leaf);
+                    }
                 }
                 _ => {
                     for leaf in finder.leaves_of(statement) {
@@ -225,14 +236,15 @@ impl<'a> Resolver<'a> {
     }
 
     fn close_scope(&mut self) {
-        let before = self.open.pop().unwrap_or_default();
-        for (table, key) in self.declared.split_off(before) {
-            let all = self.tables.get_mut(table).and_then(|t| t.get_mut(&key));
-            all.map(Vec::pop);
+        let outer_count = self.open.pop().unwrap_or_default();
+        for (table, key) in self.declared.split_off(outer_count) {
+            if let Some(declarations) = self.tables.get_mut(table).and_then(|t| t.get_mut(&key)) {
+                declarations.pop();
+            }
         }
     }
 
-    /// The name of an entity.
+    /// The spelling of an entity with the names that this resolver uses.
     fn name(&self, entity: Entity, old: ptx_ir::NameId) -> &'a [u8] {
         let new = match self.spelled {
             Spelled::Old => None,
@@ -242,7 +254,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn leaf(&mut self, leaf: &Leaf) {
-        self.nth += 1;
+        self.mention_count += 1;
         let name = self.name(leaf.entity, leaf.name);
         match leaf.entity {
             Entity::Parameter(_) => {}
@@ -276,15 +288,21 @@ impl<'a> Resolver<'a> {
             Entity::Symbol(_) => 0,
             _ => self.open.len() as u32,
         };
-        let here = |b: &&Bound| b.depth == depth && b.entity != entity;
-        let last = |kind: Kind, key| self.innermost(kind, key).filter(here);
+        let in_this_scope = |kind: Kind, key| {
+            self.innermost(kind, key)
+                .filter(|b| b.depth == depth && b.entity != entity)
+        };
         let conflict = match kind {
-            Kind::Label => last(Kind::Label, key),
-            Kind::Plain => last(Kind::Plain, key)
-                .or_else(|| last(Kind::Label, key))
-                .or_else(|| last(Kind::Range, (key.0, None)).filter(|r| is_member(r, key.1))),
+            Kind::Label => in_this_scope(Kind::Label, key),
+            Kind::Plain => in_this_scope(Kind::Plain, key)
+                .or_else(|| in_this_scope(Kind::Label, key))
+                .or_else(|| {
+                    in_this_scope(Kind::Range, (key.0, None)).filter(|r| is_member(r, key.1))
+                }),
             // ptxas accepts a range and a plain declaration of the same name.
-            Kind::Range => last(Kind::Range, key).or_else(|| self.member_of(name, count, depth)),
+            Kind::Range => {
+                in_this_scope(Kind::Range, key).or_else(|| self.plain_member(name, count, depth))
+            }
         };
         if let Some(other) = conflict.map(|b| b.entity) {
             self.mismatch(entity, name, Some(other));
@@ -295,33 +313,34 @@ impl<'a> Resolver<'a> {
             count,
         };
         let table = kind as usize;
-        let all = self
+        let Some(declarations) = self
             .tables
             .get_mut(table)
-            .map(|t| t.entry(key).or_default());
-        let Some(all) = all.filter(|all| all.last().is_none_or(|b| b.entity != entity)) else {
+            .map(|t| t.entry(key).or_default())
+            .filter(|declarations| declarations.last().is_none_or(|b| b.entity != entity))
+        else {
             return;
         };
         if depth == 0 {
-            all.insert(0, bound);
+            declarations.insert(0, bound);
         } else {
-            all.push(bound);
+            declarations.push(bound);
             self.declared.push((table, key));
         }
     }
 
-    /// A plain name of a scope that a range of it has as a member.
-    fn member_of(&self, range: &'a [u8], count: u32, depth: u32) -> Option<&Bound> {
+    /// A plain declaration at this depth that has the name of a member of a range.
+    fn plain_member(&self, range: &'a [u8], count: u32, depth: u32) -> Option<&Bound> {
         let [plain, ..] = &self.tables;
         let mut members = plain.range((range, Some(0))..(range, Some(count)));
-        members.find_map(|(_, all)| all.last().filter(|b| b.depth == depth))
+        members.find_map(|(_, declarations)| declarations.last().filter(|b| b.depth == depth))
     }
 
     fn innermost(&self, kind: Kind, key: Key<'a>) -> Option<&Bound> {
         self.tables.get(kind as usize)?.get(&key)?.last()
     }
 
-    /// Checks that a mention denotes what its record says.
+    /// Checks that a mention denotes the entity of its record.
     fn mention(&mut self, leaf: &Leaf, name: &'a [u8]) {
         let key = match leaf.member {
             Some(number) => (name, Some(number)),
@@ -337,34 +356,37 @@ impl<'a> Resolver<'a> {
             let mut ranges = ranges.get(&(key.0, None))?.iter().rev();
             ranges.find(|r| number < r.count || undeclared)
         });
-        let found = match (plain, range) {
+        let value = match (plain, range) {
             (Some(plain), Some(range)) if !plain_wins(plain.depth, range.depth) => Some(range),
             (Some(plain), _) => Some(plain),
             (None, range) => range,
         };
-        let found = found.or_else(|| self.innermost(Kind::Label, key));
-        let found = found.map(|b| b.entity);
+        let resolved = value
+            .or_else(|| self.innermost(Kind::Label, key))
+            .map(|b| b.entity);
         let expected = match leaf.entity {
             Entity::Unknown(_) => None,
             Entity::Symbol(_) if !self.with_symbols => None,
             entity => Some(entity),
         };
-        if found != expected {
-            self.mismatch(leaf.entity, name, found);
+        if resolved != expected {
+            self.mismatch(leaf.entity, name, resolved);
         }
     }
 
     fn mismatch(&mut self, entity: Entity, name: &[u8], other: Option<Entity>) {
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        let old = other.and_then(|e| self.old_name(e));
-        let other = other.zip(old).map(|(e, old)| text(self.name(e, old)));
+        let other_name = other.and_then(|other| {
+            let old_name = self.old_name(other)?;
+            Some(text(self.name(other, old_name)))
+        });
         self.mismatches.push(Mismatch {
-            nth: self.nth,
+            mention: self.mention_count,
             capture: Capture {
                 entity,
                 place: self.place,
                 name: text(name),
-                other: other.unwrap_or_else(|| text(name)),
+                other: other_name.unwrap_or_else(|| text(name)),
             },
         });
     }

@@ -24,12 +24,13 @@ use super::Entity;
 /// ```
 #[derive(Clone, Debug)]
 pub struct EntityMap<T> {
-    /// The starts of the rows of each kind, and of those of the registers, variables and labels of each function; then their number.
+    /// The first row of the symbols, the parameters and the undeclared names, then of the registers, the variables and the labels
+    /// of each function. The last element is the number of rows.
     starts: Vec<usize>,
     rows: Vec<T>,
 }
 
-/// The indices in `starts`: parameters, undeclared names, and the first function. Symbols begin at 0.
+/// The indices in `starts` of the parameters, the undeclared names, and the first function. The symbols have index 0.
 const PARAMETERS: usize = 1;
 const UNKNOWN: usize = 2;
 const FUNCTIONS: usize = 3;
@@ -40,20 +41,20 @@ impl<T: Clone + Default> EntityMap<T> {
     pub fn new(module: &Module) -> Self {
         let mut starts = Vec::with_capacity(4 + 3 * module.functions().len());
         let mut len = 0;
-        let mut add = |size: usize| {
+        let mut add_rows = |size: usize| {
             starts.push(len);
             len += size;
         };
-        add(module.symbols().len());
-        add(module.params().len());
-        add(module.name_count());
+        add_rows(module.symbols().len());
+        add_rows(module.params().len());
+        add_rows(module.name_count());
         for id in module.functions().ids() {
             let body = module.body(id);
-            add(body.map_or(0, |b| b.reg_decls().len()));
-            add(body.map_or(0, |b| b.vars().len()));
-            add(body.map_or(0, |b| b.labels().len()));
+            add_rows(body.map_or(0, |b| b.reg_decls().len()));
+            add_rows(body.map_or(0, |b| b.vars().len()));
+            add_rows(body.map_or(0, |b| b.labels().len()));
         }
-        add(0);
+        add_rows(0);
         let rows = vec![T::default(); len];
         Self { starts, rows }
     }
@@ -80,7 +81,7 @@ impl<T> EntityMap<T> {
         self.rows.get(self.row(entity)?)
     }
 
-    /// The value of an entity, to change.
+    /// A mutable reference to the value of an entity; `None` if the module does not have it.
     pub fn get_mut(&mut self, entity: Entity) -> Option<&mut T> {
         let row = self.row(entity)?;
         self.rows.get_mut(row)

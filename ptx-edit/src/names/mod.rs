@@ -177,17 +177,17 @@ impl Names {
     #[doc(hidden)]
     #[must_use]
     pub fn unresolved(&self, module: &Module) -> TakenNames {
-        let mut taken = TakenNames::default();
+        let mut unresolved_names = TakenNames::default();
         for m in &self.refs {
             if let Entity::Unknown(name) = m.entity {
-                taken.add(module.name_bytes(name), NameForm::Plain);
+                unresolved_names.add(module.name_bytes(name), NameForm::Plain);
             }
         }
         for body in module.bodies().values() {
             for name in unresolved::target_ranges(body) {
-                taken.add(module.name_bytes(name), NameForm::Range);
+                unresolved_names.add(module.name_bytes(name), NameForm::Range);
             }
         }
-        taken
+        unresolved_names
     }
 }

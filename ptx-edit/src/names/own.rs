@@ -1,4 +1,4 @@
-//! Finds the symbols that belong to a module alone.
+//! Finds the symbols that only one module declares or defines.
 
 use ptx_ir::{EntityId, EntitySet, FunctionKind, Item, Linkage, Module, Operand, SymbolId};
 
@@ -8,8 +8,8 @@ use ptx_ir::{EntityId, EntitySet, FunctionKind, Item, Linkage, Module, Operand, 
 pub enum OwnSymbols {
     /// Functions and variables that other modules cannot see: without linkage, and neither kernels nor named by an alias.
     Private,
-    /// Kernels and `.visible` definitions as well. What other modules provide or may define, too, is left out: `.extern`,
-    /// `.weak` and `.common`.
+    /// The private symbols, kernels and `.visible` definitions, without the symbols that other modules provide or may also
+    /// define: `.extern`, `.weak` and `.common`.
     WithVisible,
 }
 
@@ -19,9 +19,13 @@ pub enum OwnSymbols {
 pub fn own_symbols(module: &Module, which: OwnSymbols) -> EntitySet<SymbolId> {
     let visible = which == OwnSymbols::WithVisible;
     let first = module.first_symbols();
-    let (mut own, mut others) = (EntitySet::new(), EntitySet::new());
-    let mut note = |symbol: SymbolId, is_own: bool| {
-        let set = if is_own { &mut own } else { &mut others };
+    let (mut own_declared, mut shared_declared) = (EntitySet::new(), EntitySet::new());
+    let mut add_declaration = |symbol: SymbolId, is_own: bool| {
+        let set = if is_own {
+            &mut own_declared
+        } else {
+            &mut shared_declared
+        };
         set.extend(first.get(symbol.index()).copied());
     };
     let is_own = |linkage: Option<Linkage>| match linkage {
@@ -31,8 +35,8 @@ pub fn own_symbols(module: &Module, which: OwnSymbols) -> EntitySet<SymbolId> {
     };
     for f in module.functions().values() {
         if let Some(symbol) = f.symbol {
-            let kernel = f.kind == FunctionKind::Entry && !visible;
-            note(symbol, !kernel && is_own(f.linkage));
+            let is_public_kernel = f.kind == FunctionKind::Entry && !visible;
+            add_declaration(symbol, !is_public_kernel && is_own(f.linkage));
         }
     }
     for &item in module.item_table().values() {
@@ -40,18 +44,25 @@ pub fn own_symbols(module: &Module, which: OwnSymbols) -> EntitySet<SymbolId> {
             Item::Decl(d) => {
                 let linkage = module.declarations().decls.get(d).and_then(|d| d.linkage);
                 for symbol in module.declared_symbols(item) {
-                    note(symbol, is_own(linkage));
+                    add_declaration(symbol, is_own(linkage));
                 }
             }
             Item::Directive(d) if !visible => {
-                let args = module.directives().get(d).map(|d| d.args);
-                let args = module.pool().slice(args.unwrap_or_default()).iter();
-                for symbol in args.copied().filter_map(Operand::symbol) {
-                    note(symbol, false);
+                let args = module
+                    .directives()
+                    .get(d)
+                    .map(|d| d.args)
+                    .unwrap_or_default();
+                let args = module.pool().slice(args);
+                for symbol in args.iter().copied().filter_map(Operand::symbol) {
+                    add_declaration(symbol, false);
                 }
             }
             _ => {}
         }
     }
-    own.iter().filter(|s| !others.contains(*s)).collect()
+    own_declared
+        .iter()
+        .filter(|s| !shared_declared.contains(*s))
+        .collect()
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Rewriting;
 
-/// Why an entity cannot have another name.
+/// The reason why an entity cannot have another name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RenameError {
@@ -90,16 +90,16 @@ impl Renaming {
     /// ```
     #[must_use]
     pub fn prefix(module: &Module, names: &Names, prefix: &str, which: OwnSymbols) -> Self {
-        let own = own_symbols(module, which);
+        let prefixed_symbols = own_symbols(module, which);
         let mut renaming = Self::new();
         for m in names.refs().iter().filter(|m| m.declares) {
-            if matches!(m.entity, Entity::Symbol(s) if own.contains(s)) {
+            if matches!(m.entity, Entity::Symbol(s) if prefixed_symbols.contains(s)) {
                 let old = String::from_utf8_lossy(m.name.of(module.source()));
-                let (sigil, rest) = match old.strip_prefix('%') {
-                    Some(rest) => ("%", rest),
+                let (sigil, stem) = match old.strip_prefix('%') {
+                    Some(stem) => ("%", stem),
                     None => ("", &*old),
                 };
-                renaming.set(m.entity, format!("{sigil}{prefix}{rest}"));
+                renaming.set(m.entity, format!("{sigil}{prefix}{stem}"));
             }
         }
         renaming
@@ -138,7 +138,7 @@ impl Renaming {
         }
     }
 
-    /// Rewrites the module with the new names: every name denotes what it did. The time is O(n log n) in the size of the source.
+    /// Rewrites the module with the new names: every name denotes the entity that it denoted before. The time is O(n log n) in the size of the source.
     ///
     /// # Errors
     ///
@@ -175,7 +175,9 @@ impl Renaming {
 
 /// The token of a captured name.
 fn token(names: &Names, capture: &Capture) -> Span {
-    let mut refs = names.within(capture.place).iter();
-    let found = refs.find(|m| m.entity == capture.entity);
-    found.map_or(capture.place, NameRef::whole)
+    names
+        .within(capture.place)
+        .iter()
+        .find(|m| m.entity == capture.entity)
+        .map_or(capture.place, NameRef::whole)
 }

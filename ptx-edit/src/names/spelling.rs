@@ -9,7 +9,7 @@ use super::NameForm;
 /// Words that ptxas does not read as names.
 const RESERVED: [&[u8]; 3] = [b"WARP_SZ", b"inlined_at", b"function_name"];
 
-/// Checks that a name can be declared; otherwise gives what is expected.
+/// Checks that a name can be declared; the error is a description of the expected text.
 pub(crate) fn check_spelling(name: &[u8], form: NameForm) -> Result<(), &'static str> {
     if !scan::starts_ident(name, 0) || scan::ident_end(name, 0) != name.len() {
         return Err("name");
@@ -24,12 +24,14 @@ pub(crate) fn check_spelling(name: &[u8], form: NameForm) -> Result<(), &'static
     Ok(())
 }
 
-/// Whether a word is a name, or this member of the range of that name.
+/// Returns whether a word spells a name or, if there is a number, this member of the range of that name.
 pub(crate) fn denotes(word: &[u8], name: &[u8], member: Option<u32>) -> bool {
-    word.strip_prefix(name).is_some_and(|rest| match member {
-        None => rest.is_empty(),
+    word.strip_prefix(name).is_some_and(|digits| match member {
+        None => digits.is_empty(),
         Some(number) => {
-            !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) && suffix_number(rest) == number
+            !digits.is_empty()
+                && digits.iter().all(u8::is_ascii_digit)
+                && suffix_number(digits) == number
         }
     })
 }

@@ -43,9 +43,11 @@ pub struct TakenNames {
 /// The uses of a name.
 #[derive(Copy, Clone, Default, Debug)]
 struct Uses {
+    /// A plain declaration has the name.
     plain: bool,
+    /// A range has the name.
     range: bool,
-    /// A plain name without the digits at its end.
+    /// The name is the stem of a plain name that ends with digits.
     stem: bool,
 }
 

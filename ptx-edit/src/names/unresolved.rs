@@ -7,7 +7,7 @@ use super::{NameForm, TakenNames};
 /// The ranges in tables of branch targets, such as `N<5>`.
 pub(super) fn target_ranges(body: &Body) -> impl Iterator<Item = NameId> + '_ {
     body.pool().operands().iter().filter_map(|o| match *o {
-        Operand::Range(at) => match body.pool().get(at) {
+        Operand::Range(name) => match body.pool().get(name) {
             Operand::Name(name) => Some(name),
             Operand::Label(id) => Some(body.labels().get(id)?.name),
             _ => None,
@@ -46,12 +46,12 @@ pub(crate) fn debug_names(module: &Module) -> impl Iterator<Item = NameId> + '_ 
     })
 }
 
-/// Whether a debug section contains a name.
+/// Returns whether a debug section contains a name.
 pub(crate) fn is_debug_name(module: &Module, name: NameId) -> bool {
     debug_names(module).any(|n| n == name)
 }
 
-/// Whether a name is used in a body, or in a debug section, where it is not resolved.
+/// Returns whether a body or a debug section uses a name without resolving it.
 pub(crate) fn is_unresolved(module: &Module, body: &Body, name: NameId) -> bool {
     let mut ranges = TakenNames::default();
     for range in target_ranges(body) {
@@ -62,25 +62,31 @@ pub(crate) fn is_unresolved(module: &Module, body: &Body, name: NameId) -> bool 
         || ranges.contains(module.name_bytes(name))
 }
 
-/// The names of the module outside functions, with the undeclared ones.
+/// The names of the module outside functions, with undeclared names.
 pub(crate) fn module_names(module: &Module) -> impl Iterator<Item = (NameId, NameForm)> + '_ {
-    let symbols = module.symbols().values();
-    let symbols = symbols.map(|s| (s.name, NameForm::of(s.number)));
-    let others = undeclared(module.pool()).chain(debug_names(module));
-    symbols.chain(others.map(|n| (n, NameForm::Plain)))
+    let symbols = module
+        .symbols()
+        .values()
+        .map(|s| (s.name, NameForm::of(s.number)));
+    let unresolved = undeclared(module.pool()).chain(debug_names(module));
+    symbols.chain(unresolved.map(|n| (n, NameForm::Plain)))
 }
 
-/// The names of a body, with the undeclared ones.
+/// The names of a body, with undeclared names.
 pub(crate) fn body_names(body: &Body) -> impl Iterator<Item = (NameId, NameForm)> + '_ {
-    let registers = body.reg_decls().values();
-    let registers = registers.map(|d| (d.name, NameForm::of(d.count)));
-    let vars = body.vars().values();
-    let vars = vars.map(|v| (v.name, NameForm::of(v.number)));
+    let registers = body
+        .reg_decls()
+        .values()
+        .map(|d| (d.name, NameForm::of(d.count)));
+    let vars = body
+        .vars()
+        .values()
+        .map(|v| (v.name, NameForm::of(v.number)));
     let labels = body.labels().values().map(|l| l.name);
-    let others = labels.chain(undeclared(body.pool()));
+    let plain_names = labels.chain(undeclared(body.pool()));
     let ranges = target_ranges(body).map(|n| (n, NameForm::Range));
     registers
         .chain(vars)
-        .chain(others.map(|n| (n, NameForm::Plain)))
+        .chain(plain_names.map(|n| (n, NameForm::Plain)))
         .chain(ranges)
 }
