@@ -4,23 +4,23 @@ use alloc::vec::Vec;
 
 use ptx_ir::RemovedComments;
 use ptx_ir::raw::{self, RawBody};
-use ptx_ir::{Binding, Body, EntityId, Scope, ScopeId, Span, Statement, StmtId, StmtSpan, Var};
+use ptx_ir::{Binding, Body, EntityId, Scope, ScopeId, Span, Statement, StmtId, StmtSpan};
 use ptx_isa::{Directive, DirectivePosition, Ending, StateSpace};
 
 use crate::{EditError, Editor, NewStmt};
 
-/// Whether a statement belongs to the label before it.
+/// Returns whether a statement is a prototype or a table of targets, which belongs to the label before it.
 pub(crate) fn needs_label(body: &Body, statement: Statement) -> bool {
     let directive = body.directive(statement);
     matches!(statement, Statement::Prototype(_))
         || directive.is_some_and(|d| d.is_allowed_in(DirectivePosition::Label))
 }
 
-/// Whether a directive can be a statement of a body by itself.
+/// Returns whether a directive can be a statement of a body by itself.
 pub(crate) fn is_statement(directive: Directive) -> bool {
-    let placed = directive.is_allowed_in(DirectivePosition::Body)
+    let is_allowed_in_body = directive.is_allowed_in(DirectivePosition::Body)
         || directive.is_allowed_in(DirectivePosition::Label);
-    placed
+    is_allowed_in_body
         && directive != Directive::Callprototype
         && StateSpace::from_text(directive.text().as_bytes()).is_none()
         && matches!(directive.ending(), Ending::Semicolon | Ending::Open)
@@ -33,27 +33,27 @@ impl Editor<'_> {
     ///
     /// The new statement belongs to another body, uses a name that is not visible there, or would separate a label from its
     /// table.
-    pub fn insert_before(&mut self, at: StmtId, new: NewStmt) -> Result<StmtId, EditError> {
-        self.statement(at)?;
-        let before = self.body().before(at);
-        self.place(before, new)
+    pub fn insert_before(&mut self, successor: StmtId, new: NewStmt) -> Result<StmtId, EditError> {
+        self.statement(successor)?;
+        let predecessor = self.body().before(successor);
+        self.place(predecessor, new)
     }
 
     /// Inserts a new statement after another one.
     ///
     /// # Errors
     ///
-    /// Those of [`insert_before`](Self::insert_before).
-    pub fn insert_after(&mut self, at: StmtId, new: NewStmt) -> Result<StmtId, EditError> {
-        self.statement(at)?;
-        self.place(Some(at), new)
+    /// Returns the errors of [`insert_before`](Self::insert_before).
+    pub fn insert_after(&mut self, predecessor: StmtId, new: NewStmt) -> Result<StmtId, EditError> {
+        self.statement(predecessor)?;
+        self.place(Some(predecessor), new)
     }
 
     /// Inserts a new statement before all others.
     ///
     /// # Errors
     ///
-    /// Those of [`insert_before`](Self::insert_before).
+    /// Returns the errors of [`insert_before`](Self::insert_before).
     pub fn prepend(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         self.place(None, new)
     }
@@ -62,7 +62,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`insert_before`](Self::insert_before).
+    /// Returns the errors of [`insert_before`](Self::insert_before).
     pub fn append(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let last = self.body().statements().next_back();
         self.place(last.map(|(id, _)| id), new)
@@ -94,35 +94,39 @@ impl Editor<'_> {
     /// # Errors
     ///
     /// The scope would separate a label from its table.
-    pub fn insert_scope_before(&mut self, at: StmtId) -> Result<[StmtId; 2], EditError> {
-        self.statement(at)?;
-        let before = self.body().before(at);
-        self.place_scope(before)
+    pub fn insert_scope_before(&mut self, successor: StmtId) -> Result<[StmtId; 2], EditError> {
+        self.statement(successor)?;
+        let predecessor = self.body().before(successor);
+        self.place_scope(predecessor)
     }
 
     /// Inserts an empty scope after another statement: see [`insert_scope_before`](Self::insert_scope_before).
     ///
     /// # Errors
     ///
-    /// Those of [`insert_scope_before`](Self::insert_scope_before).
-    pub fn insert_scope_after(&mut self, at: StmtId) -> Result<[StmtId; 2], EditError> {
-        self.statement(at)?;
-        self.place_scope(Some(at))
+    /// Returns the errors of [`insert_scope_before`](Self::insert_scope_before).
+    pub fn insert_scope_after(&mut self, predecessor: StmtId) -> Result<[StmtId; 2], EditError> {
+        self.statement(predecessor)?;
+        self.place_scope(Some(predecessor))
     }
 
-    pub(crate) fn place_scope(&mut self, before: Option<StmtId>) -> Result<[StmtId; 2], EditError> {
+    /// Inserts an empty scope after `predecessor`, or before all statements.
+    pub(crate) fn place_scope(
+        &mut self,
+        predecessor: Option<StmtId>,
+    ) -> Result<[StmtId; 2], EditError> {
         let scope = ScopeId::from_index(self.body().inner_scopes().len() + 1);
         let braces = [Statement::Open(scope), Statement::Close(scope)];
-        self.check_insert(braces[0], before)?;
-        let key = self.key_after(before);
+        self.check_insert(braces[0], predecessor)?;
+        let key = self.key_after(predecessor);
         self.edits();
         let body = self.body_mut();
         let parent = raw::scope_of_key(body, key);
-        let at = before.map_or(1, |b| body.span(b).end);
-        let span = StmtSpan::new(Span::new(at, at), false);
+        let end = predecessor.map_or(1, |stmt| body.span(stmt).end);
+        let span = StmtSpan::new(Span::new(end, end), false);
         let [open, close] = braces.map(|brace| raw::push_statement(body, brace, span));
         let edits = self.edits();
-        edits.insert_after(open, before);
+        edits.insert_after(open, predecessor);
         edits.insert_after(close, Some(open));
         let mut scope = Scope::new(parent, open);
         scope.close = Some(close);
@@ -130,39 +134,40 @@ impl Editor<'_> {
         Ok([open, close])
     }
 
+    /// Inserts a new statement after `predecessor`, or before all others.
     pub(crate) fn place(
         &mut self,
-        before: Option<StmtId>,
+        predecessor: Option<StmtId>,
         new: NewStmt,
     ) -> Result<StmtId, EditError> {
         self.check_owner(&new)?;
         self.look_up_symbols(new.statement);
-        let key = self.key_after(before);
-        self.check_insert(new.statement, before)?;
+        let key = self.key_after(predecessor);
+        self.check_insert(new.statement, predecessor)?;
         self.check_operands_visible(key, new.statement)?;
         self.check_label_scope(new.statement, key)?;
         self.edits();
         let body = self.body_mut();
-        let at = before.map_or(1, |b| body.span(b).end);
-        let span = StmtSpan::new(Span::new(at, at), false);
+        let end = predecessor.map_or(1, |stmt| body.span(stmt).end);
+        let span = StmtSpan::new(Span::new(end, end), false);
         let id = raw::push_statement(body, new.statement, span);
-        self.edits().insert_after(id, before);
+        self.edits().insert_after(id, predecessor);
         self.bind(new.statement, id);
         Ok(id)
     }
 
-    /// Whether a statement was made for this body. One for another module can be recognized only if this body has no such
-    /// record.
+    /// Checks that a statement was created for this body. A statement for another module is recognized only if this body has no
+    /// record with its id.
     fn check_owner(&self, new: &NewStmt) -> Result<(), EditError> {
         let body = self.body();
-        let exists = match new.statement {
+        let has_record = match new.statement {
             Statement::Inst(id) => body.inst(id).is_some(),
             Statement::Label(id) => body.labels().get(id).is_some(),
             Statement::Decl(id) => body.declarations().decls.get(id).is_some(),
             Statement::Directive(id) => body.directives().get(id).is_some(),
             _ => false,
         };
-        if new.body == self.body && exists {
+        if new.body == self.body && has_record {
             Ok(())
         } else {
             Err(EditError::UnknownId)
@@ -170,30 +175,37 @@ impl Editor<'_> {
     }
 
     /// The key of the place right after a statement.
-    pub(crate) fn key_after(&self, before: Option<StmtId>) -> u64 {
-        before.map_or(0, |b| raw::stmt_key(self.body(), b)) + 1
+    pub(crate) fn key_after(&self, predecessor: Option<StmtId>) -> u64 {
+        predecessor.map_or(0, |stmt| raw::stmt_key(self.body(), stmt)) + 1
     }
 
-    fn next_after(&self, before: Option<StmtId>) -> Option<StmtId> {
-        match before {
+    /// The statement after `predecessor`, or the first one.
+    fn next_after(&self, predecessor: Option<StmtId>) -> Option<StmtId> {
+        match predecessor {
             Some(stmt) => self.body().after(stmt),
             None => self.body().statements().next().map(|(id, _)| id),
         }
     }
 
-    /// Nothing can be inserted between a label and its table.
-    fn check_insert(&self, statement: Statement, before: Option<StmtId>) -> Result<(), EditError> {
+    /// Checks that a statement can be inserted after `predecessor`: no statement can be inserted between a label and its table.
+    fn check_insert(
+        &self,
+        statement: Statement,
+        predecessor: Option<StmtId>,
+    ) -> Result<(), EditError> {
         let body = self.body();
-        let next = self.next_after(before).and_then(|s| body.statement(s));
-        let last = before.and_then(|s| body.statement(s));
-        let labelled = matches!(last, Some(Statement::Label(_)));
-        if next.is_some_and(|s| needs_label(body, s)) || needs_label(body, statement) && !labelled {
+        let next = self.next_after(predecessor).and_then(|s| body.statement(s));
+        let previous = predecessor.and_then(|s| body.statement(s));
+        let is_after_label = matches!(previous, Some(Statement::Label(_)));
+        if next.is_some_and(|s| needs_label(body, s))
+            || needs_label(body, statement) && !is_after_label
+        {
             return Err(EditError::Immovable);
         }
         Ok(())
     }
 
-    /// Records in labels and declarations where they are.
+    /// Stores the statement and the scope in the record of a label or a declaration.
     fn bind(&mut self, statement: Statement, id: StmtId) {
         let body = self.body_mut();
         let scope = body.scope_around(id);
@@ -204,8 +216,8 @@ impl Editor<'_> {
                 }
             }
             Statement::Decl(decl) => {
-                let declarators = body.declarations().declarators(decl).iter();
-                let bindings: Vec<Binding> = declarators.map(|d| d.binding).collect();
+                let declarators = body.declarations().declarators(decl);
+                let bindings: Vec<Binding> = declarators.iter().map(|d| d.binding).collect();
                 for binding in bindings {
                     bind_name(body, binding, id, scope);
                 }
@@ -219,18 +231,18 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Used`] if other statements use what it declares, [`EditError::Immovable`] for a brace and for the label of
+    /// [`EditError::Used`] if other statements use a name that it declares, [`EditError::Immovable`] for a brace and for the label of
     /// a table.
     pub fn remove(&mut self, stmt: StmtId) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
         self.check_remove(stmt, statement)?;
         self.check_unused(statement)?;
-        self.take(stmt, statement);
+        self.remove_unchecked(stmt, statement);
         Ok(())
     }
 
     /// Removes a statement without a check.
-    pub(crate) fn take(&mut self, stmt: StmtId, statement: Statement) {
+    pub(crate) fn remove_unchecked(&mut self, stmt: StmtId, statement: Statement) {
         self.edits().remove(stmt, RemovedComments::None);
         self.clear_operands(statement);
         self.body_mut().statements_mut()[stmt] = Statement::Removed;
@@ -241,15 +253,15 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`remove`](Self::remove) and [`insert_before`](Self::insert_before).
+    /// Returns the errors of [`remove`](Self::remove) and [`insert_before`](Self::insert_before).
     pub fn replace(&mut self, stmt: StmtId, new: NewStmt) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
         self.check_owner(&new)?;
         self.check_remove(stmt, statement)?;
         self.check_unused(statement)?;
-        let inserted = self.check_insert(new.statement, self.body().before(stmt));
+        let insertion = self.check_insert(new.statement, self.body().before(stmt));
         if !needs_label(self.body(), statement) {
-            inserted?;
+            insertion?;
         }
         let key = raw::stmt_key(self.body(), stmt);
         self.look_up_symbols(new.statement);
@@ -269,41 +281,42 @@ impl Editor<'_> {
     ///
     /// [`EditError::Immovable`] for braces, opaque statements and tables with their labels; [`EditError::Hidden`] if a name
     /// would not be visible where it is used.
-    pub fn move_after(&mut self, stmt: StmtId, at: StmtId) -> Result<(), EditError> {
-        self.statement(at)?;
-        if stmt == at {
+    pub fn move_after(&mut self, stmt: StmtId, predecessor: StmtId) -> Result<(), EditError> {
+        self.statement(predecessor)?;
+        if stmt == predecessor {
             return self.statement(stmt).map(drop);
         }
-        self.move_to(stmt, Some(at))
+        self.move_to(stmt, Some(predecessor))
     }
 
     /// Moves a statement, with its comments, before another one: see [`move_after`](Self::move_after).
     ///
     /// # Errors
     ///
-    /// Those of [`move_after`](Self::move_after).
-    pub fn move_before(&mut self, stmt: StmtId, at: StmtId) -> Result<(), EditError> {
-        self.statement(at)?;
-        let before = self.body().before(at);
-        if stmt == at || before == Some(stmt) {
+    /// Returns the errors of [`move_after`](Self::move_after).
+    pub fn move_before(&mut self, stmt: StmtId, successor: StmtId) -> Result<(), EditError> {
+        self.statement(successor)?;
+        let predecessor = self.body().before(successor);
+        if stmt == successor || predecessor == Some(stmt) {
             return self.statement(stmt).map(drop);
         }
-        self.move_to(stmt, before)
+        self.move_to(stmt, predecessor)
     }
 
-    fn move_to(&mut self, stmt: StmtId, before: Option<StmtId>) -> Result<(), EditError> {
+    /// Moves a statement after `predecessor`, or before all others.
+    fn move_to(&mut self, stmt: StmtId, predecessor: Option<StmtId>) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
         self.check_remove(stmt, statement)?;
         if matches!(statement, Statement::Opaque(_)) || needs_label(self.body(), statement) {
             return Err(EditError::Immovable);
         }
-        self.check_insert(statement, before)?;
-        let key = self.key_after(before);
+        self.check_insert(statement, predecessor)?;
+        let key = self.key_after(predecessor);
         self.look_up_symbols(statement);
         self.check_operands_visible(key, statement)?;
         self.check_new_in_scope(key, statement)?;
         let position = self.edits().position(stmt);
-        self.edits().insert_after(stmt, before);
+        self.edits().insert_after(stmt, predecessor);
         self.bind(statement, stmt);
         if let Err(e) = self.check_users_see(statement) {
             self.edits().restore(stmt, position);
@@ -313,14 +326,14 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Whether a statement can be removed from its place.
+    /// Checks that a statement can be removed from its place.
     fn check_remove(&self, stmt: StmtId, statement: Statement) -> Result<(), EditError> {
         let body = self.body();
         let next = body.after(stmt).and_then(|s| body.statement(s));
-        let holds = next.is_some_and(|s| needs_label(body, s));
+        let has_table = next.is_some_and(|s| needs_label(body, s));
         let immovable = match statement {
             Statement::Open(_) | Statement::Close(_) | Statement::Function(_) => true,
-            Statement::Label(_) => holds,
+            Statement::Label(_) => has_table,
             Statement::Decl(_) => {
                 let mut names = self.declared_names(statement).into_iter();
                 names.any(|n| self.is_ambiguous(n))
@@ -333,7 +346,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Removes the operands of a statement from the pool, so that no question to the whole pool finds them.
+    /// Removes the operands of a statement from the pool, so that a search of the whole pool does not find them.
     pub(crate) fn clear_operands(&mut self, statement: Statement) {
         let slots: Vec<_> = self
             .body()
@@ -347,7 +360,7 @@ impl Editor<'_> {
     }
 }
 
-/// Records where the declaration of registers or variables is.
+/// Stores the statement and the scope of a declaration in the record of the register range or the variables that it declares.
 fn bind_name(body: &mut Body, binding: Binding, id: StmtId, scope: ScopeId) {
     match binding {
         Binding::Register(decl) => {
@@ -359,9 +372,11 @@ fn bind_name(body: &mut Body, binding: Binding, id: StmtId, scope: ScopeId) {
             let Some(old) = body.vars().get(first).copied() else {
                 return;
             };
-            let same = |v: &Var| (v.name, v.stmt, v.scope) == (old.name, old.stmt, old.scope);
-            for var in body.vars_mut().values_mut().filter(|v| same(v)) {
-                (var.stmt, var.scope) = (Some(id), scope);
+            // The members of a range have the name, the statement and the scope of its declaration.
+            for var in body.vars_mut().values_mut() {
+                if (var.name, var.stmt, var.scope) == (old.name, old.stmt, old.scope) {
+                    (var.stmt, var.scope) = (Some(id), scope);
+                }
             }
         }
         _ => {}

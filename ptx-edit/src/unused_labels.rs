@@ -3,27 +3,31 @@
 use alloc::vec::Vec;
 
 use ptx_ir::name::split_numeric_suffix_str;
-use ptx_ir::{EntityId, EntitySet, Label, LabelId, NameId, Operand, Statement, StmtId};
+use ptx_ir::{EntityId, EntitySet, NameId, Operand, Statement, StmtId};
 
 use crate::Editor;
 use crate::names::debug_names;
 use crate::placement::needs_label;
 
 impl Editor<'_> {
-    /// Removes every label that is not used, with the table or prototype after it, and then those that only such a table
+    /// Removes every label that is not used, with the table or prototype after it, and then the labels that only a removed table
     /// used. Returns the removed statements. Linear in the body.
     pub fn remove_unused_labels(&mut self) -> Vec<StmtId> {
         let mut uses = self.label_uses();
-        let debug: EntitySet<NameId> = debug_names(self.module).collect();
-        let labels = self.body().labels().iter();
-        let unused = |(id, label): &(LabelId, &Label)| {
-            uses.get(id.index()) == Some(&0) && !debug.contains(label.name)
-        };
-        let mut worklist: Vec<StmtId> = labels.filter(unused).map(|(_, l)| l.stmt).collect();
+        let names_in_debug_sections: EntitySet<NameId> = debug_names(self.module).collect();
+        let mut worklist: Vec<StmtId> = self
+            .body()
+            .labels()
+            .iter()
+            .filter(|(id, label)| {
+                uses.get(id.index()) == Some(&0) && !names_in_debug_sections.contains(label.name)
+            })
+            .map(|(_, label)| label.stmt)
+            .collect();
         worklist.reverse();
         let mut removed = Vec::new();
         while let Some(stmt) = worklist.pop() {
-            // A label that was not placed, or was removed before, has no statement.
+            // A label that is not inserted yet, or was removed, has no statement.
             let Some(label @ Statement::Label(_)) = self.body().statement(stmt) else {
                 continue;
             };
@@ -37,15 +41,16 @@ impl Editor<'_> {
                     };
                     if let Some(count) = uses.get_mut(entry.index()) {
                         *count -= 1;
-                        let label = body.labels().get(entry);
-                        let label = label.filter(|l| *count == 0 && !debug.contains(l.name));
-                        worklist.extend(label.map(|l| l.stmt));
+                        let unused_label = body.labels().get(entry).filter(|label| {
+                            *count == 0 && !names_in_debug_sections.contains(label.name)
+                        });
+                        worklist.extend(unused_label.map(|label| label.stmt));
                     }
                 }
-                self.take(table, statement);
+                self.remove_unchecked(table, statement);
                 removed.push(table);
             }
-            self.take(stmt, label);
+            self.remove_unchecked(stmt, label);
             removed.push(stmt);
         }
         removed
@@ -64,8 +69,8 @@ impl Editor<'_> {
                             *count += 1;
                         }
                     }
-                    Operand::Range(at) => {
-                        if let (Operand::Name(name), _) = body.pool().pair(at) {
+                    Operand::Range(range) => {
+                        if let (Operand::Name(name), _) = body.pool().pair(range) {
                             ranges.push(self.module.name(name));
                         }
                     }

@@ -10,32 +10,34 @@ use crate::visibility::{declaration_of, name_of};
 use crate::{EditError, Editor};
 
 impl Editor<'_> {
-    /// The first statement with an operand that is `wanted`.
+    /// The first statement with an operand that `predicate` accepts. Each operand is passed with its statement, in the order of
+    /// the text.
     pub(crate) fn first_use(
         &self,
-        mut wanted: impl FnMut(StmtId, Operand) -> bool,
+        mut predicate: impl FnMut(StmtId, Operand) -> bool,
     ) -> Option<StmtId> {
         let body = self.body();
-        let mut all = body.statements();
-        let found = all.find(|&(id, s)| body.walk(s).any(|o| wanted(id, o)));
-        found.map(|(id, _)| id)
+        body.statements()
+            .find(|&(id, statement)| body.walk(statement).any(|o| predicate(id, o)))
+            .map(|(id, _)| id)
     }
 
-    /// Checks that all uses of what a statement declares can see it, and all other uses of its names what they mean.
+    /// Checks that every use of a name that a statement declares still denotes the same entity: the declaration of the statement,
+    /// or another one of that name.
     pub(crate) fn check_users_see(&self, statement: Statement) -> Result<(), EditError> {
         let body = self.body();
         let names = self.declared_names(statement);
         if names.is_empty() {
             return Ok(());
         }
-        let mut found = Ok(());
+        let mut result = Ok(());
         self.first_use(|stmt, operand| {
             if name_of(body, operand).is_some_and(|n| names.contains(&n)) {
-                found = self.check_visible(ptx_ir::raw::stmt_key(body, stmt), operand);
+                result = self.check_visible(ptx_ir::raw::stmt_key(body, stmt), operand);
             }
-            found.is_err()
+            result.is_err()
         });
-        found
+        result
     }
 
     /// The names that a statement declares.
@@ -44,29 +46,31 @@ impl Editor<'_> {
         match statement {
             Statement::Label(id) => body.labels().get(id).map(|l| l.name).into_iter().collect(),
             Statement::Decl(id) => {
-                let all = body.declarations().declarators(id).iter();
-                all.map(|d| d.name).collect()
+                let declarators = body.declarations().declarators(id);
+                declarators.iter().map(|d| d.name).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    /// Checks that nothing uses what a label or a declaration declares.
+    /// Checks that no statement uses a name that a label or a declaration declares.
     pub(crate) fn check_unused(&self, statement: Statement) -> Result<(), EditError> {
         let body = self.body();
-        let declares = |o: Operand| match (statement, o) {
-            (Statement::Label(l), Operand::Label(m)) => l == m,
-            (Statement::Decl(d), Operand::Reg(_) | Operand::Var(_)) => {
-                declaration_of(body, o) == Some(d)
-            }
-            _ => false,
-        };
         if !matches!(statement, Statement::Label(_) | Statement::Decl(_)) {
             return Ok(());
         }
         let mut name = None;
-        self.first_use(|_, o| {
-            name = declares(o).then(|| name_of(body, o)).flatten();
+        self.first_use(|_, operand| {
+            let is_declared_here = match (statement, operand) {
+                (Statement::Label(label), Operand::Label(used)) => label == used,
+                (Statement::Decl(decl), Operand::Reg(_) | Operand::Var(_)) => {
+                    declaration_of(body, operand) == Some(decl)
+                }
+                _ => false,
+            };
+            if is_declared_here {
+                name = name_of(body, operand);
+            }
             name.is_some()
         });
         if let Statement::Label(_) = statement {

@@ -10,18 +10,20 @@ use ptx_ir::{Body, DeclId, LabelId, NameId, Operand, ScopeId, Statement, StmtId}
 use crate::{EditError, Editor};
 
 impl Editor<'_> {
+    /// The error for a name that is not visible.
     fn hidden(&self, name: NameId) -> EditError {
         EditError::Hidden(String::from(self.module.name(name)))
     }
 
-    /// Checks that everything a statement uses is visible at a place.
+    /// Checks that every name that a statement uses is visible at a place.
     pub(crate) fn check_operands_visible(
         &self,
         key: u64,
         statement: Statement,
     ) -> Result<(), EditError> {
-        let mut operands = self.body().walk(statement);
-        operands.try_for_each(|operand| self.check_visible(key, operand))
+        self.body()
+            .walk(statement)
+            .try_for_each(|operand| self.check_visible(key, operand))
     }
 
     /// Checks that an operand with all its parts is visible at a statement.
@@ -30,12 +32,12 @@ impl Editor<'_> {
         stmt: StmtId,
         operand: Operand,
     ) -> Result<(), EditError> {
-        let mut parts = Vec::new();
-        parts.extend(self.body().pool().walk_operand(operand));
-        self.look_up_symbols_of(&parts);
+        let parts: Vec<Operand> = self.body().pool().walk_operand(operand).collect();
+        self.look_up_operand_symbols(&parts);
         let key = raw::stmt_key(self.body(), stmt);
-        let mut parts = parts.into_iter();
-        parts.try_for_each(|part| self.check_visible(key, part))
+        parts
+            .into_iter()
+            .try_for_each(|part| self.check_visible(key, part))
     }
 
     /// Checks that the name of one operand is visible at a place.
@@ -45,8 +47,11 @@ impl Editor<'_> {
             Operand::Symbol(symbol) => return self.check_symbol_visible(key, symbol),
             Operand::Reg(id) => {
                 let decl = body.reg_decl_of(id).ok_or(EditError::UnknownId)?;
-                let number = body.registers().get(id).map(|r| r.number);
-                let number = number.filter(|_| decl.count.is_some());
+                let number = body
+                    .registers()
+                    .get(id)
+                    .map(|r| r.number)
+                    .filter(|_| decl.count.is_some());
                 (decl.name, number, decl.scope, decl.stmt)
             }
             Operand::Var(id) => {
@@ -71,10 +76,10 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Whether a name denotes something in another scope than this one.
+    /// Returns whether a name denotes a declaration of another scope than this one.
     fn is_captured(&self, key: u64, name: &str, scope: ScopeId) -> bool {
-        let found = self.scope_of_name(key, name);
-        found.is_some_and(|found| found != scope)
+        self.scope_of_name(key, name)
+            .is_some_and(|declaration_scope| declaration_scope != scope)
     }
 
     /// A name with the number of a member of a range.
@@ -86,7 +91,7 @@ impl Editor<'_> {
         text
     }
 
-    /// Checks that a label which is used already is visible to its uses if it is placed here.
+    /// Checks that a label which is used already is visible to its uses if it is inserted at this place.
     pub(crate) fn check_label_scope(
         &self,
         statement: Statement,
@@ -100,10 +105,10 @@ impl Editor<'_> {
         if scope == ScopeId::new(0) {
             return Ok(());
         }
-        let outside = |s: StmtId, o: Operand| {
-            o == Operand::Label(id) && !body.is_in_scope(body.scope_around(s), scope)
-        };
-        match self.first_use(outside) {
+        let use_outside_scope = self.first_use(|stmt, operand| {
+            operand == Operand::Label(id) && !body.is_in_scope(body.scope_around(stmt), scope)
+        });
+        match use_outside_scope {
             Some(_) => Err(EditError::Hidden(self.label_name(id))),
             None => Ok(()),
         }
@@ -114,7 +119,7 @@ impl Editor<'_> {
         name.map_or(String::new(), |n| String::from(self.module.name(n)))
     }
 
-    /// Checks that a declaration which moves to a place finds no other declaration of its names in that scope.
+    /// Checks that the scope of a place contains no other declaration of the names of a declaration that is moved there.
     pub(crate) fn check_new_in_scope(
         &self,
         key: u64,
@@ -123,17 +128,24 @@ impl Editor<'_> {
         let body = self.body();
         let scope = raw::scope_of_key(body, key);
         let names = self.declared_names(statement);
-        let exists = |stmt: Option<StmtId>| match stmt.and_then(|s| body.statement(s)) {
-            Some(s) => s != statement && matches!(s, Statement::Decl(_) | Statement::Label(_)),
-            None => stmt.is_none(),
-        };
-        let registers = body.reg_decls().values();
-        let registers = registers.map(|d| (d.name, d.scope, d.stmt));
+        let registers = body.reg_decls().values().map(|d| (d.name, d.scope, d.stmt));
         let vars = body.vars().values().map(|v| (v.name, v.scope, v.stmt));
-        let labels = body.labels().values();
-        let labels = labels.map(|l| (l.name, l.scope, Some(l.stmt)));
-        let mut all = registers.chain(vars).chain(labels);
-        match all.find(|(name, s, stmt)| *s == scope && names.contains(name) && exists(*stmt)) {
+        let labels = body
+            .labels()
+            .values()
+            .map(|l| (l.name, l.scope, Some(l.stmt)));
+        let mut declarations = registers.chain(vars).chain(labels);
+        let conflict = declarations.find(|(name, declaration_scope, stmt)| {
+            // Parameters have no statement. The statement of a removed or new declaration is not part of the body.
+            let is_other = match stmt.and_then(|s| body.statement(s)) {
+                Some(other) => {
+                    other != statement && matches!(other, Statement::Decl(_) | Statement::Label(_))
+                }
+                None => stmt.is_none(),
+            };
+            *declaration_scope == scope && names.contains(name) && is_other
+        });
+        match conflict {
             Some((name, ..)) => Err(EditError::Taken(String::from(self.module.name(name)))),
             None => Ok(()),
         }
@@ -148,25 +160,35 @@ impl Editor<'_> {
             let (stem, digits) = split_numeric_suffix_str(plain);
             stem == range && !digits.is_empty()
         };
-        let registers = body.reg_decls().values();
-        let registers = registers.map(|d| (module.name(d.name), d.count.is_some()));
-        let vars = body.vars().values();
-        let vars = vars.map(|v| (module.name(v.name), v.number.is_some()));
-        let declared = || registers.clone().chain(vars.clone());
-        declared().any(|(other, is_range)| is_range && is_member(text, other))
-            || declared().any(|(other, is_range)| is_range && other == text)
-                && declared().any(|(other, is_range)| !is_range && is_member(other, text))
+        let registers = body
+            .reg_decls()
+            .values()
+            .map(|d| (module.name(d.name), d.count.is_some()));
+        let vars = body
+            .vars()
+            .values()
+            .map(|v| (module.name(v.name), v.number.is_some()));
+        let mut is_range_name = false;
+        let mut has_plain_member = false;
+        for (other, is_range) in registers.chain(vars) {
+            if is_range && is_member(text, other) {
+                return true;
+            }
+            is_range_name |= is_range && other == text;
+            has_plain_member |= !is_range && is_member(other, text);
+        }
+        is_range_name && has_plain_member
     }
 }
 
-/// Whether a declaration, if it is a statement, is before a place.
+/// Returns whether a declaration is before a place. Parameters, which have no statement, are before every place.
 pub(crate) fn is_declared_before(body: &Body, stmt: Option<StmtId>, key: u64) -> bool {
-    stmt.is_none_or(|d| {
-        matches!(body.statement(d), Some(Statement::Decl(_))) && raw::stmt_key(body, d) < key
+    stmt.is_none_or(|stmt| {
+        matches!(body.statement(stmt), Some(Statement::Decl(_))) && raw::stmt_key(body, stmt) < key
     })
 }
 
-/// The name of what an operand refers to, without a number.
+/// The name of the register, variable or label that an operand refers to, without the number of a member.
 pub(crate) fn name_of(body: &Body, operand: Operand) -> Option<NameId> {
     match operand {
         Operand::Reg(id) => Some(body.reg_decl_of(id)?.name),
@@ -189,18 +211,21 @@ pub(crate) fn declaration_of(body: &Body, operand: Operand) -> Option<DeclId> {
     }
 }
 
-/// Whether a scope between `outer` and `inner` declares the name again.
+/// Returns whether a scope between `outer` and `inner` declares the name again.
 fn is_shadowed(body: &Body, name: NameId, outer: ScopeId, inner: ScopeId) -> bool {
     if outer == inner {
         return false;
     }
-    let between =
-        |s: ScopeId| s != outer && body.is_in_scope(s, outer) && body.is_in_scope(inner, s);
     let registers = body.reg_decls().values().map(|d| (d.name, d.scope));
     let vars = body.vars().values().map(|v| (v.name, v.scope));
     let labels = body.labels().values().map(|l| (l.name, l.scope));
     registers
         .chain(vars)
         .chain(labels)
-        .any(|(n, s)| n == name && between(s))
+        .any(|(other_name, scope)| {
+            other_name == name
+                && scope != outer
+                && body.is_in_scope(scope, outer)
+                && body.is_in_scope(inner, scope)
+        })
 }

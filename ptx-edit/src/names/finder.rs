@@ -23,14 +23,16 @@ pub(crate) struct Leaf {
     pub(crate) name: NameId,
     /// The number of a member of a range.
     pub(crate) member: Option<u32>,
-    /// Whether the statement declares it; then also the count of the range, if it is one.
+    /// Whether the statement declares the entity.
     pub(crate) declares: bool,
+    /// The number of members in the declaration of a range; else [`Operand::Absent`].
     pub(crate) count: Operand,
 }
 
-/// The names of a statement with more names are sorted.
+/// The largest number of names that [`Search`] compares one by one. More names are sorted.
 const FEW: usize = 16;
 
+/// Finds the entities of items and statements, and the tokens that spell them.
 pub(crate) struct Finder<'m> {
     module: &'m Module,
     /// For each symbol, the first one of its name.
@@ -38,6 +40,7 @@ pub(crate) struct Finder<'m> {
     body: Option<(FuncId, &'m Body)>,
     /// For each variable of the body, the first one of its range.
     vars: Vec<VarId>,
+    /// The entities of the last item or statement.
     leaves: Vec<Leaf>,
 }
 
@@ -61,7 +64,7 @@ impl<'m> Finder<'m> {
         }
     }
 
-    /// Appends the names in the source of an item; of a function, those of its body as well.
+    /// Appends the names in the source of an item, with the body if it is a function.
     pub(crate) fn whole_item(&mut self, id: ItemId, item: Item, refs: &mut Vec<NameRef>) {
         self.item(id, item, refs);
         let Item::Function(f) = item else { return };
@@ -75,7 +78,7 @@ impl<'m> Finder<'m> {
 
     // --- the tokens ---
 
-    /// Appends the names in the source of an item; of a function, those in its header.
+    /// Appends the names in the source of an item. Of a function, only the header is searched.
     pub(crate) fn item(&mut self, id: ItemId, item: Item, refs: &mut Vec<NameRef>) {
         let mut span = self.module.span(id);
         let text = match item {
@@ -98,7 +101,7 @@ impl<'m> Finder<'m> {
         self.find_in_statement(id, statement, refs);
     }
 
-    /// The same for the leaves that [`leaves_of`](Self::leaves_of) gave.
+    /// Appends the names in the source of a statement whose leaves [`leaves_of`](Self::leaves_of) just returned.
     pub(crate) fn find_in_statement(
         &self,
         id: StmtId,
@@ -133,7 +136,7 @@ impl<'m> Finder<'m> {
     }
 
     /// Finds the tokens in a span that spell the leaves, with patches of the span applied.
-    fn find(&self, span: Span, of: Text, change: Option<&Change>, refs: &mut Vec<NameRef>) {
+    fn find(&self, span: Span, context: Text, change: Option<&Change>, refs: &mut Vec<NameRef>) {
         let patches = match change {
             _ if self.leaves.is_empty() => return,
             None => &[][..],
@@ -147,23 +150,24 @@ impl<'m> Finder<'m> {
             next: 0,
             sorted: Vec::new(),
         };
-        let mut words = Words::new(text, of);
+        let mut words = Words::new(text, context);
         while let Some(word) = words.next() {
             // The first leaf is the name of a function; its parameters are inside parentheses.
-            let among = match of {
+            let candidates = match context {
                 Text::Head if word.depth == 0 => 0..1,
                 Text::Head => 1..self.leaves.len(),
                 _ => 0..self.leaves.len(),
             };
-            let at = word.span.shifted(span.start);
-            let Some((current, patched)) = self.patched(at, word.span.of(text), patches) else {
+            let token = word.span.shifted(span.start);
+            let Some((current, replaced_len)) = self.patched(token, word.span.of(text), patches)
+            else {
                 continue;
             };
-            let Some((leaf, len)) = search.find(&current, among) else {
+            let Some((leaf, len)) = search.find(&current, candidates) else {
                 continue;
             };
-            let end = at.start + patched.unwrap_or(len as u32);
-            let mut number = Span::new(end, at.end.max(end));
+            let end = token.start + replaced_len.unwrap_or(len as u32);
+            let mut number = Span::new(end, token.end.max(end));
             if leaf.declares
                 && let Some(count) = words.range_count()
             {
@@ -171,7 +175,7 @@ impl<'m> Finder<'m> {
             }
             refs.push(NameRef {
                 entity: leaf.entity,
-                name: Span::new(at.start, end),
+                name: Span::new(token.start, end),
                 number,
                 member: leaf.member,
                 declares: leaf.declares,
@@ -179,30 +183,34 @@ impl<'m> Finder<'m> {
         }
     }
 
-    /// A token with the patch of its beginning, and the length of what that replaces; `None` if the token was replaced by
-    /// something that is printed from the record, or as a part of more text.
+    /// The text of a token with the patch of its beginning, and the length of the text that the patch replaces. `None` if a patch
+    /// prints the token from its record, or replaces it together with other text.
     fn patched<'t>(
         &self,
-        at: Span,
+        token: Span,
         word: &'t [u8],
         patches: &[Patch],
     ) -> Option<(Cow<'t, [u8]>, Option<u32>)> {
-        let mut all = patches.iter();
-        let Some(patch) = all.find(|p| p.span.overlaps(at) && !p.span.is_empty()) else {
+        let Some(patch) = patches
+            .iter()
+            .find(|p| p.span.overlaps(token) && !p.span.is_empty())
+        else {
             return Some((Cow::Borrowed(word), None));
         };
         let NewText::Text(text) = patch.text else {
             return None;
         };
         let len = patch.span.len();
-        let rest = word.get(len..).filter(|_| patch.span.start == at.start)?;
-        let current = [self.module.name_bytes(text), rest].concat();
+        let suffix = word
+            .get(len..)
+            .filter(|_| patch.span.start == token.start)?;
+        let current = [self.module.name_bytes(text), suffix].concat();
         Some((Cow::Owned(current), Some(len as u32)))
     }
 
     // --- the entities ---
 
-    /// The entities that an item contains; of a function, those of its header.
+    /// The entities that an item contains. Of a function, only the header is searched.
     pub(crate) fn item_leaves(&mut self, item: Item) -> &[Leaf] {
         self.leaves.clear();
         let module = self.module;
@@ -211,14 +219,17 @@ impl<'m> Finder<'m> {
             Item::Decl(d) => self.declaration(module.declarations(), module.pool(), d, None),
             Item::Directive(d) => {
                 // Versions and targets are not names.
-                let directive = module.directives().get(d);
-                let directive = directive.filter(|_| !module.is_header(item));
-                let args = directive.map(|d| d.args).unwrap_or_default();
+                let args = module
+                    .directives()
+                    .get(d)
+                    .filter(|_| !module.is_header(item))
+                    .map(|d| d.args)
+                    .unwrap_or_default();
                 self.operands(module.pool().walk(args), None);
             }
             Item::Opaque(o) => {
-                let names = module.opaques().get(o).map(|o| o.mentions);
-                self.operands(module.pool().walk(names.unwrap_or_default()), None);
+                let mentions = module.opaques().get(o).map(|o| o.mentions);
+                self.operands(module.pool().walk(mentions.unwrap_or_default()), None);
             }
             _ => {}
         }
@@ -268,7 +279,7 @@ impl<'m> Finder<'m> {
         for range in [interface.returns, interface.params] {
             for (i, param) in (range.start..).zip(range.of(self.module.params())) {
                 if let Some(name) = param.name {
-                    let entity = self.bound(param.binding, Some(f));
+                    let entity = self.bound_entity(param.binding, Some(f));
                     let entity = entity.unwrap_or(Entity::Parameter(i));
                     self.declare(entity, name, Operand::Absent);
                 }
@@ -284,7 +295,7 @@ impl<'m> Finder<'m> {
         body: Option<(FuncId, &Body)>,
     ) {
         for d in tables.declarators(id) {
-            if let Some(entity) = self.bound(d.binding, body.map(|(f, _)| f)) {
+            if let Some(entity) = self.bound_entity(d.binding, body.map(|(f, _)| f)) {
                 self.declare(entity, d.name, d.count);
             }
             self.operands(pool.walk_operand(d.init), body);
@@ -301,13 +312,13 @@ impl<'m> Finder<'m> {
         });
     }
 
-    /// The entity of a symbol.
+    /// The entity of a symbol: the first symbol of its name.
     pub(crate) fn symbol(&self, id: SymbolId) -> Entity {
         let symbols = self.symbols.get_or_init(|| self.module.first_symbols());
         Entity::Symbol(symbols.get(id.index()).copied().unwrap_or(id))
     }
 
-    fn bound(&self, binding: Binding, f: Option<FuncId>) -> Option<Entity> {
+    fn bound_entity(&self, binding: Binding, f: Option<FuncId>) -> Option<Entity> {
         match (binding, f) {
             (Binding::Register(decl), Some(f)) => Some(Entity::Register(f, decl)),
             (Binding::Var(var), Some(f)) => Some(Entity::Variable(f, var)),
@@ -356,52 +367,59 @@ impl<'m> Finder<'m> {
     }
 }
 
-/// A name, and which member of a range.
+/// A name, and the number of a member of a range.
 type Key<'a> = (&'a [u8], Option<u32>);
 
-/// Finds words among leaves, which are in nearly the same order.
+/// Finds the leaf that a word spells. The leaves are in nearly the same order as the words of the source.
 struct Search<'a> {
     module: &'a Module,
     leaves: &'a [Leaf],
-    /// The place where the next word is expected.
+    /// The index of the leaf after the one that was found last.
     next: usize,
-    /// The leaves with their indices, sorted, once a word was not found near the next place.
+    /// The leaves with their indices, sorted. Filled when a word is first not found near `next`.
     sorted: Vec<(Key<'a>, usize)>,
 }
 
 impl Search<'_> {
     /// The leaf that a word spells, and the length of the word without the number.
-    fn find(&mut self, word: &[u8], among: Range<usize>) -> Option<(Leaf, usize)> {
-        let ahead = self.next..self.leaves.len().min(self.next + 4);
-        let mut found = self.first_of(word, ahead, &among);
-        if found.is_none() && self.leaves.len() <= FEW {
-            found = self.first_of(word, 0..self.leaves.len(), &among);
-        } else if found.is_none() {
-            found = self.find_sorted(word, &among);
+    fn find(&mut self, word: &[u8], candidates: Range<usize>) -> Option<(Leaf, usize)> {
+        let next_leaves = self.next..self.leaves.len().min(self.next + 4);
+        let mut search_result = self.find_linear(word, next_leaves, &candidates);
+        if search_result.is_none() {
+            search_result = if self.leaves.len() <= FEW {
+                self.find_linear(word, 0..self.leaves.len(), &candidates)
+            } else {
+                self.find_sorted(word, &candidates)
+            };
         }
-        let (index, len) = found?;
+        let (index, len) = search_result?;
         self.next = index + 1;
         Some((*self.leaves.get(index)?, len))
     }
 
-    fn first_of(
+    /// The first leaf in `indices` that a word spells.
+    fn find_linear(
         &self,
         word: &[u8],
         mut indices: Range<usize>,
-        among: &Range<usize>,
+        candidates: &Range<usize>,
     ) -> Option<(usize, usize)> {
         indices.find_map(|i| {
-            let leaf = self.leaves.get(i).filter(|_| among.contains(&i))?;
+            let leaf = self.leaves.get(i).filter(|_| candidates.contains(&i))?;
             let name = self.module.name_bytes(leaf.name);
             denotes(word, name, leaf.member).then_some((i, name.len()))
         })
     }
 
-    fn find_sorted(&mut self, word: &[u8], among: &Range<usize>) -> Option<(usize, usize)> {
+    /// A leaf that a word spells, by binary search.
+    fn find_sorted(&mut self, word: &[u8], candidates: &Range<usize>) -> Option<(usize, usize)> {
         if self.sorted.is_empty() {
-            let leaves = self.leaves.iter().enumerate();
-            let key = |l: &Leaf| (self.module.name_bytes(l.name), l.member);
-            self.sorted = leaves.map(|(i, l)| (key(l), i)).collect();
+            self.sorted = self
+                .leaves
+                .iter()
+                .enumerate()
+                .map(|(i, leaf)| ((self.module.name_bytes(leaf.name), leaf.member), i))
+                .collect();
             self.sorted.sort_unstable();
         }
         let (stem, digits) = split_numeric_suffix(word);
@@ -409,26 +427,27 @@ impl Search<'_> {
         let mut keys = [Some((word, None)), member].into_iter().flatten();
         keys.find_map(|key| {
             let first = self.sorted.partition_point(|(k, _)| *k < key);
-            let (found, index) = self.sorted.get(first)?;
-            (*found == key && among.contains(index)).then_some((*index, key.0.len()))
+            let (leaf_key, index) = self.sorted.get(first)?;
+            (*leaf_key == key && candidates.contains(index)).then_some((*index, key.0.len()))
         })
     }
 }
 
-/// For each variable of a body, the first one of its range.
-fn first_vars(body: &Body, first: &mut Vec<VarId>) {
-    first.extend(body.vars().ids());
-    let ranges = body.vars().iter().filter(|(_, v)| v.number.is_some());
-    let mut members: Vec<_> = ranges
+/// Appends the first variable of the range of each variable of a body; a variable outside of ranges is its own.
+fn first_vars(body: &Body, first_ids: &mut Vec<VarId>) {
+    first_ids.extend(body.vars().ids());
+    let mut members: Vec<_> = body
+        .vars()
+        .iter()
+        .filter(|(_, v)| v.number.is_some())
         .map(|(id, v)| (v.name, v.stmt, v.scope, id))
         .collect();
     members.sort_unstable();
     for range in members.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
         for (.., id) in range {
-            if let (Some(first), Some((.., representative))) =
-                (first.get_mut(id.index()), range.first())
+            if let (Some(entry), Some((.., first))) = (first_ids.get_mut(id.index()), range.first())
             {
-                *first = *representative;
+                *entry = *first;
             }
         }
     }
