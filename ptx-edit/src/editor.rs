@@ -25,16 +25,20 @@ pub trait EditModule: sealed::Sealed {
     /// [`EditError::NoBody`] if the function is only declared, or the module has no such function.
     fn edit(&mut self, function: FuncId) -> Result<Editor<'_>, EditError>;
 
-    /// Edits what is outside bodies: the header, declarations, names, the order of items.
+    /// Edits the parts of a module outside of bodies: the header, declarations, names, the order of items.
     fn editor(&mut self) -> ModuleEditor<'_>;
 }
 
 impl EditModule for Module {
     fn edit(&mut self, function: FuncId) -> Result<Editor<'_>, EditError> {
-        let body = self.functions().get(function).and_then(|f| f.body);
-        let body = body.filter(|&b| self.bodies().get(b).is_some());
+        let body = self
+            .functions()
+            .get(function)
+            .and_then(|f| f.body)
+            .filter(|&b| self.bodies().get(b).is_some())
+            .ok_or(EditError::NoBody)?;
         Ok(Editor {
-            body: body.ok_or(EditError::NoBody)?,
+            body,
             module: self,
             function,
             registers: None,
@@ -49,7 +53,7 @@ impl EditModule for Module {
     }
 }
 
-/// Edits the items of a module. Made by [`EditModule::editor`].
+/// Edits the items of a module. Created by [`EditModule::editor`].
 ///
 /// ```
 /// use ptx_edit::EditModule as _;
@@ -66,18 +70,19 @@ pub struct ModuleEditor<'m> {
     pub(crate) module: &'m mut Module,
 }
 
-/// Edits one function of a module. Made by [`EditModule::edit`].
+/// Edits one function of a module. Created by [`EditModule::edit`].
 #[derive(Debug)]
 pub struct Editor<'m> {
     pub(crate) module: &'m mut Module,
     pub(crate) function: FuncId,
     pub(crate) body: BodyId,
-    /// The registers by declaration and number, once asked for.
+    /// The registers by declaration and number. Filled by the first call of [`register`](Self::register).
     pub(crate) registers: Option<HashMap<(RegDeclId, u32), RegId>>,
-    /// The symbols that were looked up, and those of them that no item up to the function declares.
+    /// The symbols that were looked up.
     pub(crate) seen: EntitySet<SymbolId>,
+    /// The symbols in `seen` that are not declared before this function.
     pub(crate) undeclared: EntitySet<SymbolId>,
-    /// The ones that have the name of an entity of the function.
+    /// The symbols in `seen` that have the name of an entity of the function.
     pub(crate) repeated: EntitySet<SymbolId>,
 }
 
@@ -91,9 +96,11 @@ impl ModuleEditor<'_> {
     /// The record of the edits, with a new revision.
     pub(crate) fn edits(&mut self) -> &mut Edits<ItemId> {
         let revision = raw::next_revision(self.module);
-        let parsed = self.module.item_table().len();
-        let edits = self.module.edits_mut();
-        let edits = edits.get_or_insert_with(|| Box::new(Edits::new(parsed)));
+        let parsed_count = self.module.item_table().len();
+        let edits = self
+            .module
+            .edits_mut()
+            .get_or_insert_with(|| Box::new(Edits::new(parsed_count)));
         edits.set_revision(revision);
         edits
     }
@@ -136,7 +143,7 @@ impl Editor<'_> {
         RawBody::pool_mut(self.body_mut())
     }
 
-    pub(crate) fn of_module(&mut self) -> ModuleEditor<'_> {
+    pub(crate) fn module_editor(&mut self) -> ModuleEditor<'_> {
         ModuleEditor {
             module: self.module,
         }
@@ -146,9 +153,9 @@ impl Editor<'_> {
     pub(crate) fn edits(&mut self) -> &mut Edits<StmtId> {
         let revision = raw::next_revision(self.module);
         let body = self.body_mut();
-        let parsed = body.statement_table().len();
-        let edits = RawBody::edits_mut(body);
-        let edits = edits.get_or_insert_with(|| Box::new(Edits::new(parsed)));
+        let parsed_count = body.statement_table().len();
+        let edits =
+            RawBody::edits_mut(body).get_or_insert_with(|| Box::new(Edits::new(parsed_count)));
         edits.set_revision(revision);
         edits
     }
@@ -159,19 +166,19 @@ impl Editor<'_> {
     ///
     /// [`EditError::NoStatement`] if it was removed, or the function has no such statement.
     pub fn statement(&self, id: StmtId) -> Result<Statement, EditError> {
-        let statement = self.body().statement(id);
-        statement
+        self.body()
+            .statement(id)
             .filter(|s| *s != Statement::Removed)
             .ok_or(EditError::NoStatement)
     }
 
     /// The instruction of a statement.
     pub(crate) fn instruction(&self, id: StmtId) -> Result<(InstId, Inst), EditError> {
-        let Statement::Inst(inst) = self.statement(id)? else {
+        let Statement::Inst(inst_id) = self.statement(id)? else {
             return EditError::kind("instruction");
         };
-        let record = self.body().inst(inst).copied();
-        Ok((inst, record.ok_or(EditError::NoStatement)?))
+        let inst = self.body().inst(inst_id).copied();
+        Ok((inst_id, inst.ok_or(EditError::NoStatement)?))
     }
 
     /// Operand `index` of an instruction; its guard is not counted.

@@ -1,11 +1,11 @@
-//! Why an edit is refused.
+//! The errors of edits.
 
 use alloc::string::String;
 use core::fmt;
 
 use ptx_ir::{Module, Span, StmtId, SymbolId};
 
-/// Why an edit was refused. Nothing has changed then.
+/// The reason why an edit was refused. A refused edit changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EditError {
@@ -33,7 +33,7 @@ pub enum EditError {
     },
     /// The name is already used where it would be visible.
     Taken(String),
-    /// A name such as `%r11` would denote a member of a range and something else as well.
+    /// A name such as `%r11` would denote a member of a range and another entity as well.
     Overlap {
         /// The new name.
         name: String,
@@ -42,7 +42,7 @@ pub enum EditError {
     },
     /// The name is not visible: it is not declared before the statement in a scope around it, or another declaration hides it.
     Hidden(String),
-    /// Nothing that is visible at the place of a text has this name.
+    /// No entity that is visible at the place of a text has this name.
     Undeclared(String),
     /// The text cannot be parsed as statements of a function.
     Syntax {
@@ -57,9 +57,9 @@ pub enum EditError {
     Conflict {
         /// The statement.
         statement: StmtId,
-        /// The index of the first of the two in the batch.
+        /// The index of the first edit in the batch.
         first: usize,
-        /// The index of the second one.
+        /// The index of the second edit.
         second: usize,
     },
     /// The module has no such directive, item or name.
@@ -67,15 +67,18 @@ pub enum EditError {
 }
 
 impl EditError {
+    /// An error for a text that is not a valid `wanted`.
     pub(crate) fn spelling(wanted: &'static str, text: impl Into<String>) -> Self {
         let text = text.into();
         Self::Spelling { wanted, text }
     }
 
+    /// An error that names the expected kind of statement or operand.
     pub(crate) fn kind<T>(wanted: &'static str) -> Result<T, Self> {
         Err(Self::Kind { wanted })
     }
 
+    /// An error for a symbol that is still used.
     pub(crate) fn used(module: &Module, symbol: SymbolId) -> Self {
         Self::Used(symbol_name(module, symbol))
     }
@@ -92,7 +95,7 @@ impl fmt::Display for EditError {
         match self {
             Self::NoBody => f.write_str("the function has no body"),
             Self::NoStatement => f.write_str("no such statement"),
-            Self::NoPart(what) => write!(f, "the statement has no {what}"),
+            Self::NoPart(part) => write!(f, "the statement has no {part}"),
             Self::Kind { wanted } => write!(f, "expected a {wanted}"),
             Self::UnknownId => f.write_str("this belongs to another function"),
             Self::Immovable => f.write_str("the statement cannot be moved or removed alone"),
@@ -111,7 +114,7 @@ impl fmt::Display for EditError {
                 first,
                 second,
             } => write!(f, "edits {first} and {second} both change {statement:?}"),
-            Self::Missing(what) => write!(f, "the module has no {what}"),
+            Self::Missing(entity) => write!(f, "the module has no {entity}"),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Edits of PTX modules that leave every other byte of the text unchanged.
 //!
 //! An [`Editor`] changes the statements of one function, a [`Cursor`] walks them while editing, and a [`Batch`] applies
-//! several edits or none. A [`ModuleEditor`] changes what is outside functions: the header, declarations, names, linkage,
-//! the order of items. Both are made by methods that [`EditModule`] adds to [`Module`].
+//! several edits or none. A [`ModuleEditor`] changes the parts outside of functions: the header, declarations, names, linkage,
+//! the order of items. Both are created by methods that [`EditModule`] adds to [`Module`].
 //!
 //! ```
 //! use ptx_edit::EditModule as _;

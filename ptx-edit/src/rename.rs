@@ -121,7 +121,7 @@ impl Editor<'_> {
         let new = self.intern(name);
         let header = declares_parameter(self.module, self.function, entity);
         if let Some(item) = header {
-            self.of_module().patch_item(item, entity, old, new);
+            self.module_editor().patch_item(item, entity, old, new);
         }
         self.patch_statements(entity, new);
         self.edits();

@@ -2,10 +2,10 @@
 
 use ptx_ir::{Limits, Module, OffsetMap, Rewritten};
 
-/// A module that a pass made from another one.
+/// A module that a pass created from another one.
 ///
-/// The source of the new module is its text, so the next pass takes it as it is. A pass of your own makes patches of the source
-/// and converts the result, which is parsed: its time is linear in the size of the text.
+/// The source of the new module is its text, so that the next pass can start from it. A pass outside of this project creates
+/// patches of the source and converts the result, which is parsed in time linear in the size of the text.
 ///
 /// ```
 /// use ptx_edit::Rewriting;
@@ -46,8 +46,8 @@ impl<R> Rewriting<R> {
         }
     }
 
-    /// Adds a pass that rewrote the module of this one: returns its module and its report, with the map from the source before
-    /// this pass.
+    /// Combines this pass with `next`, which rewrote the module of this pass. Returns the module and the report of `next`, with the
+    /// map from the source before this pass.
     #[must_use]
     pub fn then<S>(&self, next: Rewriting<S>) -> Rewriting<S> {
         Rewriting {
@@ -58,7 +58,7 @@ impl<R> Rewriting<R> {
 }
 
 impl Rewriting {
-    /// A new module, which was parsed from its text, with the map from the source of the old one.
+    /// A new module, which was parsed from its text, with the map from the source of the old module.
     #[must_use]
     pub const fn new(module: Module, map: OffsetMap) -> Self {
         Self {

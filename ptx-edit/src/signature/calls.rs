@@ -15,8 +15,9 @@ use crate::{EditError, Editor};
 /// All calls that can reach a function, and the prototypes of the indirect ones.
 #[derive(Default)]
 pub(super) struct Calls {
-    /// Each with its function.
+    /// The direct and indirect calls, each with the function that contains it.
     pub(super) calls: Vec<(FuncId, StmtId)>,
+    /// The prototypes of the indirect calls, each with the function that contains it.
     pub(super) prototypes: Vec<(FuncId, PrototypeId)>,
 }
 
@@ -42,7 +43,7 @@ pub(super) fn calls_of(
     symbol: SymbolId,
 ) -> Result<Calls, EditError> {
     let used = || EditError::used(module, symbol);
-    let mut found = Calls::default();
+    let mut result = Calls::default();
     let mut uses = module_uses(module, symbol).ok_or_else(used)?;
     let facts = ModuleFacts::new(module);
     for (caller, _, body) in module.definitions() {
@@ -60,14 +61,14 @@ pub(super) fn calls_of(
                 Some(Callees::Function(callee)) => {
                     symbols.next_if_eq(&callee);
                     if callee == symbol {
-                        found.calls.push((caller, stmt));
+                        result.calls.push((caller, stmt));
                     }
                 }
                 Some(Callees::List(list)) if list.operands.contains(&Operand::Symbol(symbol)) => {
                     if list.operands.iter().any(|o| *o != Operand::Symbol(symbol)) {
                         return Err(used());
                     }
-                    found.calls.push((caller, stmt));
+                    result.calls.push((caller, stmt));
                 }
                 Some(Callees::Prototype(id)) => uses.indirect.push((caller, stmt, id)),
                 Some(Callees::Unknown) => uses.unknown = true,
@@ -77,34 +78,31 @@ pub(super) fn calls_of(
         }
     }
     if !uses.addresses.contains(symbol) {
-        return Ok(found);
+        return Ok(result);
     }
-    let same =
-        |id: FuncId| have_same_type(module, Header::Function(function), Header::Function(id));
-    let others = module
-        .functions()
-        .iter()
-        .filter(|(_, f)| f.symbol != Some(symbol));
-    let is_used = |s: Option<SymbolId>| s.is_some_and(|s| uses.addresses.contains(s));
-    let ambiguous = others
-        .filter(|(_, f)| is_used(f.symbol))
-        .any(|(id, _)| same(id));
+    // An indirect call may then call another function.
+    let is_ambiguous = module.functions().iter().any(|(id, f)| {
+        f.symbol != Some(symbol)
+            && f.symbol.is_some_and(|s| uses.addresses.contains(s))
+            && have_same_type(module, Header::Function(function), Header::Function(id))
+    });
     for &(caller, stmt, id) in &uses.indirect {
         let prototype = Header::Prototype(caller, id);
         if have_same_type(module, Header::Function(function), prototype) {
-            found.calls.push((caller, stmt));
-            found.prototypes.push((caller, id));
+            result.calls.push((caller, stmt));
+            result.prototypes.push((caller, id));
         }
     }
-    found.prototypes.sort_unstable();
-    found.prototypes.dedup();
-    if uses.unknown || ambiguous || found.prototypes.is_empty() {
+    result.prototypes.sort_unstable();
+    result.prototypes.dedup();
+    if uses.unknown || is_ambiguous || result.prototypes.is_empty() {
         return Err(used());
     }
-    Ok(found)
+    Ok(result)
 }
 
-/// The uses of functions outside of functions: in initializers. `None` if something else uses the symbol.
+/// The uses of functions in the initializers of variables of the module. `None` if another item than a variable or a function
+/// uses the symbol.
 fn module_uses(module: &Module, symbol: SymbolId) -> Option<Uses> {
     let mut uses = Uses::default();
     let pool = module.pool();
@@ -130,39 +128,36 @@ fn symbols_of(operands: impl Iterator<Item = Operand>) -> impl Iterator<Item = S
     operands.filter_map(Operand::symbol)
 }
 
-/// Whether two headers have the same types of results and parameters.
+/// Returns whether two headers have the same types of results and parameters.
 fn have_same_type(module: &Module, a: Header, b: Header) -> bool {
-    let interfaces = a.interface(module).zip(b.interface(module));
-    interfaces.is_some_and(|(a, b)| {
-        [ParamList::Results, ParamList::Parameters]
-            .iter()
-            .all(|list| {
-                let a = list.range(&a).of(module.params());
-                let b = list.range(&b).of(module.params());
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_type(module, a, b))
-            })
-    })
+    let (Some(a), Some(b)) = (a.interface(module), b.interface(module)) else {
+        return false;
+    };
+    [ParamList::Results, ParamList::Parameters]
+        .iter()
+        .all(|list| {
+            let a = list.range(&a).of(module.params());
+            let b = list.range(&b).of(module.params());
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_type(module, a, b))
+        })
 }
 
 fn is_same_type(module: &Module, a: &Param, b: &Param) -> bool {
     let pool = module.pool();
-    let sizes = |p: &Param| -> Vec<Option<i64>> {
-        let dims = pool.slice(p.dims).iter();
-        dims.map(|d| pool.integer(*d)).collect()
-    };
-    (a.space, a.vector, a.ty) == (b.space, b.vector, b.ty) && sizes(a) == sizes(b)
+    let sizes = |p: &Param| pool.slice(p.dims).iter().map(|d| pool.integer(*d));
+    (a.space, a.vector, a.ty) == (b.space, b.vector, b.ty) && sizes(a).eq(sizes(b))
 }
 
 /// The index of a list of a call among its operands.
 #[derive(Copy, Clone)]
 pub(super) enum CallList {
-    /// At this index.
+    /// The list is the operand of this index.
     At(usize),
-    /// It would be inserted at this index.
+    /// The call has no such list; it would be inserted at this index.
     Absent(usize),
 }
 
-/// The elements of a list of a call.
+/// The elements of the results or the arguments of a call, and the index of the list.
 pub(super) fn call_list(
     editor: &Editor<'_>,
     stmt: StmtId,
@@ -171,38 +166,41 @@ pub(super) fn call_list(
     let (id, _) = editor.instruction(stmt)?;
     let body = editor.body();
     let operands = body.operands(id);
-    let callee = operands.iter().position(|o| !matches!(o, Operand::List(_)));
-    let callee = callee.ok_or(EditError::NoPart(String::from("callee")))?;
-    let (index, absent) = match list {
+    let callee = operands
+        .iter()
+        .position(|o| !matches!(o, Operand::List(_)))
+        .ok_or(EditError::NoPart(String::from("callee")))?;
+    let (index, insertion_index) = match list {
         ParamList::Parameters => (Some(callee + 1), callee + 1),
         ParamList::Results => (callee.checked_sub(1), callee),
     };
-    let found = index.and_then(|i| Some((i, operands.get(i)?)));
-    Ok(match found {
+    let list_operand = index.and_then(|i| Some((i, operands.get(i)?)));
+    Ok(match list_operand {
         Some((i, &Operand::List(id))) => (body.pool().list(id).to_vec(), CallList::At(i)),
-        _ => (Vec::new(), CallList::Absent(absent)),
+        _ => (Vec::new(), CallList::Absent(insertion_index)),
     })
 }
 
+/// Replaces, inserts or removes a list of a call, so that it has these elements.
 pub(super) fn write_call_list(
     editor: &mut Editor<'_>,
     stmt: StmtId,
     elements: &[Operand],
-    at: CallList,
+    list: CallList,
 ) -> Result<(), EditError> {
     let (id, _) = editor.instruction(stmt)?;
     let mut operands = editor.body().operands(id).to_vec();
-    match (at, elements.is_empty()) {
+    match (list, elements.is_empty()) {
         (CallList::At(i), false) => {
-            let list = editor.list(elements)?;
-            return editor.set_operand(stmt, i, list);
+            let operand = editor.list(elements)?;
+            return editor.set_operand(stmt, i, operand);
         }
         (CallList::At(i), true) => {
             operands.remove(i);
         }
         (CallList::Absent(i), false) => {
-            let list = editor.list(elements)?;
-            operands.insert(i.min(operands.len()), list);
+            let operand = editor.list(elements)?;
+            operands.insert(i.min(operands.len()), operand);
         }
         (CallList::Absent(_), true) => return Ok(()),
     }

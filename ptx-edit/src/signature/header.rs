@@ -18,6 +18,11 @@ use crate::name_conflicts::{Visible, check_new_name};
 use crate::names::NameForm;
 use crate::{EditError, Editor, ModuleEditor};
 
+/// The error for a header that could not be parsed.
+const INVALID_HEADER: EditError = EditError::Kind {
+    wanted: "function with a valid header",
+};
+
 /// The change of one element of a list.
 #[derive(Copy, Clone)]
 pub(super) enum SignatureChange<'p> {
@@ -26,7 +31,7 @@ pub(super) enum SignatureChange<'p> {
     SetType(ScalarType),
 }
 
-/// Something with lists of parameters.
+/// A function or a prototype, which has lists of parameters and results.
 #[derive(Copy, Clone)]
 pub(super) enum Header {
     /// A declaration or the definition of a function.
@@ -44,8 +49,9 @@ enum Place {
 
 /// The declarations and the definition of a symbol.
 pub(super) fn declarations(module: &Module, symbol: SymbolId) -> Vec<FuncId> {
-    let functions = module.functions().iter();
-    functions
+    module
+        .functions()
+        .iter()
         .filter(|(id, f)| f.symbol == Some(symbol) && Header::Function(*id).place(module).is_some())
         .map(|(id, _)| id)
         .collect()
@@ -53,7 +59,7 @@ pub(super) fn declarations(module: &Module, symbol: SymbolId) -> Vec<FuncId> {
 
 impl Header {
     fn place(self, module: &Module) -> Option<Place> {
-        let wanted = match self {
+        let header_statement = match self {
             Self::Function(id) => {
                 if let Some(item) = module.item_of(id) {
                     return Some(Place::Item(item));
@@ -67,8 +73,8 @@ impl Header {
             Self::Prototype(outer, _) => *f == outer,
         });
         bodies.find_map(|(f, _, body)| {
-            let found = body.statements().find(|(_, s)| *s == wanted)?;
-            Some(Place::Statement(f, found.0))
+            let (stmt, _) = body.statements().find(|(_, s)| *s == header_statement)?;
+            Some(Place::Statement(f, stmt))
         })
     }
 
@@ -95,7 +101,7 @@ impl Header {
 }
 
 impl ModuleEditor<'_> {
-    /// Changes one list of a header; gives the number of elements before.
+    /// Changes one list of a header. Returns the number of elements before the change.
     pub(super) fn change_list(
         &mut self,
         header: Header,
@@ -103,14 +109,11 @@ impl ModuleEditor<'_> {
         index: usize,
         change: SignatureChange<'_>,
     ) -> Result<usize, EditError> {
-        let wanted = "function with a valid header";
-        let interface = header.interface(self.module);
-        let mut interface = interface.ok_or(EditError::Kind { wanted })?;
-        let params = list.range(&interface).of(self.module.params());
-        let mut params = params.to_vec();
-        let count = params.len();
-        let last = count + usize::from(matches!(change, SignatureChange::Insert(_)));
-        if index >= last {
+        let mut interface = header.interface(self.module).ok_or(INVALID_HEADER)?;
+        let mut params = list.range(&interface).of(self.module.params()).to_vec();
+        let old_count = params.len();
+        let index_limit = old_count + usize::from(matches!(change, SignatureChange::Insert(_)));
+        if index >= index_limit {
             return Err(EditError::NoPart(format!("parameter {index}")));
         }
         self.change_list_text(header, list, index, change)?;
@@ -147,7 +150,7 @@ impl ModuleEditor<'_> {
                 }
             }
         }
-        Ok(count)
+        Ok(old_count)
     }
 
     /// The record of a new parameter, bound in the body if there is one.
@@ -175,6 +178,7 @@ impl ModuleEditor<'_> {
         Ok(param)
     }
 
+    /// Sets the type of the register that is a parameter.
     fn set_bound_type(&mut self, header: Header, binding: Binding, ty: ScalarType) {
         if let (Header::Function(id), Binding::Register(decl)) = (header, binding)
             && let Ok(mut editor) = self.module.edit(id)
@@ -192,44 +196,41 @@ impl ModuleEditor<'_> {
         index: usize,
         change: SignatureChange<'_>,
     ) -> Result<(), EditError> {
-        let new = match (change, header) {
+        let param_text = match (change, header) {
             (SignatureChange::Insert(new), Header::Function(_)) => new.text(&new.name),
             (SignatureChange::Insert(new), Header::Prototype(..)) => new.text("_"),
             _ => String::new(),
         };
         let change = match change {
-            SignatureChange::Insert(_) => ListChange::Insert(index, &new),
+            SignatureChange::Insert(_) => ListChange::Insert(index, &param_text),
             SignatureChange::Remove => ListChange::Remove(index),
             SignatureChange::SetType(ty) => ListChange::SetType(index, ty),
         };
-        let wanted = "function with a valid header";
         let place = header.place(self.module).ok_or(EditError::NoStatement)?;
-        let spans = header.spans(self.module, place);
-        let spans = spans.ok_or(EditError::Kind { wanted })?;
-        let written = match list {
+        let spans = header.spans(self.module, place).ok_or(INVALID_HEADER)?;
+        let source_list = match list {
             ParamList::Parameters => spans.params,
             ParamList::Results => spans.results,
         };
-        let is_written = written.is_some();
-        // A list that the source does not have is inserted after the name, or before it.
-        let (span, before, after) = match (written, list) {
-            (Some(list), _) => (list.list, "", ""),
-            (None, ParamList::Parameters) => (Span::new(spans.name.end, spans.name.end), "", ""),
-            (None, ParamList::Results) => (Span::new(spans.name.start, spans.name.start), "", " "),
+        // A list that the source does not have is inserted after the name, or before it and a space.
+        let (span, separator) = match (&source_list, list) {
+            (Some(source_list), _) => (source_list.list, ""),
+            (None, ParamList::Parameters) => (Span::new(spans.name.end, spans.name.end), ""),
+            (None, ParamList::Results) => (Span::new(spans.name.start, spans.name.start), " "),
         };
         let current = current_text(self.module, place, span);
         // Directives may have been inserted at the place of a list that the source does not have.
-        let (current, directives) = match (is_written, list) {
-            (false, ParamList::Parameters) => inserted_list(&current),
+        let (current_list, directives) = match (&source_list, list) {
+            (None, ParamList::Parameters) => inserted_list(&current),
             _ => (&*current, ""),
         };
-        let current = match current.trim_ascii() {
+        let old_list = match current_list.trim_ascii() {
             "" => "()",
-            text => text,
+            list_text => list_text,
         };
-        let text = change_list(current, change).ok_or(EditError::Kind { wanted })?;
-        let text = format!("{before}{text}{after}{directives}");
-        let text = NewText::Text(self.intern(&text));
+        let new_list = change_list(old_list, change).ok_or(INVALID_HEADER)?;
+        let new_text = format!("{new_list}{separator}{directives}");
+        let text = NewText::Text(self.intern(&new_text));
         let patch = Patch { span, text };
         match place {
             Place::Item(item) => self.edits().patch(item, patch),
@@ -241,7 +242,7 @@ impl ModuleEditor<'_> {
     }
 }
 
-/// The text of a part of a header with the edits so far, without what was inserted before and after it.
+/// The text of a part of a header with the edits so far, without text that was inserted before and after it.
 fn current_text(module: &Module, place: Place, span: Span) -> String {
     let change = match place {
         Place::Item(item) => module.edits().and_then(|e| e.change(item)),
@@ -250,26 +251,34 @@ fn current_text(module: &Module, place: Place, span: Span) -> String {
             body.and_then(|b| b.edits()).and_then(|e| e.change(stmt))
         }
     };
-    let beside = |p: &Patch| p.span.is_empty() && [span.start, span.end].contains(&p.span.start);
     let patches = match change {
         Some(Change::Patched(patches)) => &**patches,
         _ => &[],
     };
-    let inside = patches.iter().filter(|p| span.is_empty() || !beside(p));
-    let inside = Change::Patched(inside.copied().collect());
-    let text = module.patched_text(span, Some(&inside));
+    let inner_patches = patches
+        .iter()
+        .filter(|p| {
+            let is_at_end = p.span.is_empty() && [span.start, span.end].contains(&p.span.start);
+            span.is_empty() || !is_at_end
+        })
+        .copied()
+        .collect();
+    let text = module.patched_text(span, Some(&Change::Patched(inner_patches)));
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The list of parameters at the beginning of what was inserted after the name of a function, and the directives after it.
+/// Splits the text that edits inserted after the name of a function into the list of parameters at its beginning, which can be
+/// empty, and the directives.
 pub(crate) fn inserted_list(text: &str) -> (&str, &str) {
-    let end = match text.starts_with('(') {
-        true => text.find(')').map_or(0, |last| last + 1),
-        false => 0,
+    let end = if text.starts_with('(') {
+        text.find(')').map_or(0, |last| last + 1)
+    } else {
+        0
     };
     text.split_at_checked(end).unwrap_or(("", text))
 }
 
+/// Adds a register or a variable for a new parameter to the body of its function.
 fn bind_param(editor: &mut Editor<'_>, new: &NewParam, name: NameId) -> Binding {
     editor.edits();
     let body = editor.body_mut();

@@ -1,4 +1,4 @@
-//! Lists of parameters as text: inserting, removing and retyping one of them.
+//! Lists of parameters as text: inserts, removes and retypes one parameter.
 
 use alloc::string::String;
 
@@ -11,8 +11,9 @@ use ptx_isa::ScalarType;
 pub(crate) enum ListChange<'t> {
     /// Inserts this text before the element of this index.
     Insert(usize, &'t str),
+    /// Removes the element of this index.
     Remove(usize),
-    /// Replaces the type of an element.
+    /// Replaces the type of the element of this index.
     SetType(usize, ScalarType),
 }
 
@@ -20,7 +21,7 @@ pub(crate) enum ListChange<'t> {
 pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> {
     let spans = ListSpans::read(text.as_bytes(), 0)?;
     let elements = &spans.elements;
-    let (part, new) = match change {
+    let (replaced, new_text) = match change {
         ListChange::Insert(index, new) => match elements.get(index) {
             Some(next) => {
                 let separator = space_before(text, *next).unwrap_or(" ");
@@ -30,9 +31,10 @@ pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> 
             None if index > elements.len() => return None,
             None => match elements.last() {
                 Some(last) => {
-                    let separator = space_before(text, *last);
-                    let separator = separator.filter(|b| elements.len() > 1 || b.contains('\n'));
-                    let new = format!(",{}{new}", separator.unwrap_or(" "));
+                    let separator = space_before(text, *last)
+                        .filter(|space| elements.len() > 1 || space.contains('\n'))
+                        .unwrap_or(" ");
+                    let new = format!(",{separator}{new}");
                     (Span::new(last.end, last.end), new)
                 }
                 None => {
@@ -43,36 +45,33 @@ pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> 
         },
         ListChange::Remove(index) => {
             let element = elements.get(index)?;
-            let before = index.checked_sub(1).and_then(|i| elements.get(i));
-            let part = match (before, elements.get(index + 1)) {
+            let previous = index.checked_sub(1).and_then(|i| elements.get(i));
+            let removed = match (previous, elements.get(index + 1)) {
                 (_, Some(next)) => Span::new(element.start, next.start),
-                (Some(before), None) => {
-                    let gap = Span::new(before.end, element.start);
+                (Some(previous), None) => {
+                    let gap = Span::new(previous.end, element.start);
                     Span::new(comma(text, gap)?, element.end)
                 }
                 (None, None) => *element,
             };
-            (part, String::new())
+            (removed, String::new())
         }
         ListChange::SetType(index, ty) => {
             let element = *elements.get(index)?;
             let source = element.of(text.as_bytes());
-            let is_type = |word: &[u8]| ScalarType::from_text(word).is_some();
-            let mut tokens = Lexer::fragment(source);
-            let token =
-                tokens.find(|t| t.kind == TokenKind::DotWord && is_type(t.span.of(source)))?;
-            let span = token.span.shifted(element.start);
+            let type_token = Lexer::fragment(source).find(|t| {
+                t.kind == TokenKind::DotWord && ScalarType::from_text(t.span.of(source)).is_some()
+            })?;
+            let span = type_token.span.shifted(element.start);
             (span, String::from(ty.text()))
         }
     };
-    let (before, after) = (
-        text.get(..part.start as usize)?,
-        text.get(part.end as usize..)?,
-    );
-    Some([before, &new, after].concat())
+    let prefix = text.get(..replaced.start as usize)?;
+    let suffix = text.get(replaced.end as usize..)?;
+    Some([prefix, &new_text, suffix].concat())
 }
 
-/// The span of the comma between two elements.
+/// The offset of the comma between two elements.
 fn comma(text: &str, gap: Span) -> Option<u32> {
     let source = gap.of(text.as_bytes());
     let mut tokens = Lexer::fragment(source);
@@ -80,12 +79,12 @@ fn comma(text: &str, gap: Span) -> Option<u32> {
     Some(gap.start + comma.span.start)
 }
 
-/// The whitespace before an element, if nothing else is between it and the token before.
+/// The whitespace between an element and the `,` or `(` before it; `None` if it is empty or there is a comment.
 fn space_before(text: &str, element: Span) -> Option<&str> {
-    let before = text.get(..element.start as usize)?;
-    let space = before.get(before.trim_ascii_end().len()..)?;
-    let separated = before.trim_ascii_end().ends_with([',', '(']);
-    (!space.is_empty() && separated).then_some(space)
+    let prefix = text.get(..element.start as usize)?;
+    let space = prefix.get(prefix.trim_ascii_end().len()..)?;
+    let is_after_separator = prefix.trim_ascii_end().ends_with([',', '(']);
+    (!space.is_empty() && is_after_separator).then_some(space)
 }
 
 #[cfg(test)]

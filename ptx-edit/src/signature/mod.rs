@@ -20,14 +20,14 @@ use crate::editor::EditModule as _;
 use crate::{EditError, Editor, ModuleEditor};
 
 impl ModuleEditor<'_> {
-    /// Inserts a parameter or a result into a function, all its declarations and all its calls. `argument` gives the operand
+    /// Inserts a parameter or a result into a function, all its declarations and all its calls. `argument` returns the operand
     /// for each call, in its caller: it may insert statements before the call, such as the declaration of a `.param` variable
-    /// and the store of its value. Returns what the function's body uses for the new parameter; `None` if the function has no
-    /// body. Linear in the module.
+    /// and the store of its value. Returns the operand that denotes the new parameter in the body of the function;
+    /// `None` if it has no body. Linear in the module.
     ///
     /// Calls through the address of the function are changed as well, with their prototypes: all those of this module whose
-    /// prototype has the type of the function. Calls from other modules are not visible here; those of a function that is not
-    /// private to its module have to be changed as well.
+    /// prototype has the type of the function. Calls from other modules are not visible here; the calls of a
+    /// function that is not private to its module have to be changed by the caller of this method.
     ///
     /// ```
     /// use ptx_edit::{EditModule as _, NewParam, ParamList};
@@ -48,7 +48,7 @@ impl ModuleEditor<'_> {
     /// [`EditError::Used`] if the address of the function is taken and its calls cannot be determined: the module has no
     /// module, one has no prototype or lists other functions, or the address of another function of the same type is taken;
     /// [`EditError::Taken`] and [`EditError::Overlap`] if the name conflicts with another; [`EditError::NoPart`] if the index
-    /// is greater than the number of parameters; and the errors of `argument`. Nothing has changed then.
+    /// is greater than the number of parameters; and the errors of `argument`. The module is unchanged after an error.
     pub fn insert_param(
         &mut self,
         function: FuncId,
@@ -64,7 +64,7 @@ impl ModuleEditor<'_> {
             operands.insert(index.min(operands.len()), new);
             Ok(())
         })?;
-        Ok(self.bound(function, list, index))
+        Ok(self.bound_operand(function, list, index))
     }
 
     /// Removes a parameter or a result from a function, all its declarations and all its calls. Statements of the callers that
@@ -73,18 +73,18 @@ impl ModuleEditor<'_> {
     /// # Errors
     ///
     /// [`EditError::Used`] if the body of the function uses the parameter, or the calls cannot be determined;
-    /// [`EditError::NoPart`] if there is no such parameter. Nothing has changed then.
+    /// [`EditError::NoPart`] if there is no such parameter. The module is unchanged after an error.
     pub fn remove_param(
         &mut self,
         function: FuncId,
         list: ParamList,
         index: usize,
     ) -> Result<(), EditError> {
-        if let Some(bound) = self.bound(function, list, index) {
+        if let Some(bound) = self.bound_operand(function, list, index) {
             let editor = self.module.edit(function)?;
             if editor.first_use(|_, operand| operand == bound).is_some() {
-                let name = crate::visibility::name_of(editor.body(), bound);
-                let name = name.map(|n| String::from(editor.module().name(n)));
+                let name = crate::visibility::name_of(editor.body(), bound)
+                    .map(|n| String::from(editor.module().name(n)));
                 return Err(EditError::Used(name.unwrap_or_default()));
             }
         }
@@ -97,12 +97,12 @@ impl ModuleEditor<'_> {
         })
     }
 
-    /// Changes the type of a parameter or a result in a function and all its declarations. `argument` gives the new operand of
-    /// each call; its last argument is the present one. It may insert statements before the call. Linear in the module.
+    /// Changes the type of a parameter or a result in a function and all its declarations. `argument` returns the new operand
+    /// of each call; its last argument is the present operand. It may insert statements before the call. Linear in the module.
     ///
     /// # Errors
     ///
-    /// Those of [`insert_param`](Self::insert_param).
+    /// Returns the errors of [`insert_param`](Self::insert_param).
     pub fn set_param_type(
         &mut self,
         function: FuncId,
@@ -128,10 +128,10 @@ impl ModuleEditor<'_> {
         change: SignatureChange<'_>,
         edit_call: impl FnMut(&mut Editor<'_>, StmtId, &mut Vec<Operand>) -> Result<(), EditError>,
     ) -> Result<(), EditError> {
-        let before = self.module.clone();
+        let unedited_module = self.module.clone();
         let result = self.try_change_signature(function, list, index, change, edit_call);
         if result.is_err() {
-            *self.module = before;
+            *self.module = unedited_module;
         }
         result
     }
@@ -144,9 +144,12 @@ impl ModuleEditor<'_> {
         change: SignatureChange<'_>,
         mut edit_call: impl FnMut(&mut Editor<'_>, StmtId, &mut Vec<Operand>) -> Result<(), EditError>,
     ) -> Result<(), EditError> {
-        let record = self.module.functions().get(function);
-        let symbol = record.and_then(|f| f.symbol);
-        let symbol = symbol.ok_or(EditError::NoStatement)?;
+        let symbol = self
+            .module
+            .functions()
+            .get(function)
+            .and_then(|f| f.symbol)
+            .ok_or(EditError::NoStatement)?;
         let calls = calls_of(self.module, function, symbol)?;
         let mut count = 0;
         for id in declarations(self.module, symbol) {
@@ -158,19 +161,19 @@ impl ModuleEditor<'_> {
         }
         for (caller, call) in calls.calls {
             let mut editor = self.module.edit(caller)?;
-            let (mut operands, at) = call_list(&editor, call, list)?;
+            let (mut operands, call_list_index) = call_list(&editor, call, list)?;
             if operands.len() != count {
                 return Err(EditError::used(editor.module(), symbol));
             }
             edit_call(&mut editor, call, &mut operands)?;
-            write_call_list(&mut editor, call, &operands, at)?;
+            write_call_list(&mut editor, call, &operands, call_list_index)?;
         }
         self.symbol_changed(symbol);
         Ok(())
     }
 
-    /// The entity of the body for a parameter of the function.
-    fn bound(&self, function: FuncId, list: ParamList, index: usize) -> Option<Operand> {
+    /// The operand that denotes a parameter in the body of the function.
+    fn bound_operand(&self, function: FuncId, list: ParamList, index: usize) -> Option<Operand> {
         let record = self.module.functions().get(function)?;
         let params = list.range(&record.interface).of(self.module.params());
         let body = self.module.body(function)?;

@@ -27,7 +27,7 @@ pub struct NewParam {
 }
 
 impl ParamList {
-    /// This list of an interface.
+    /// The parameters of an interface that are in this list.
     pub(super) fn range(self, interface: &Interface) -> TableRange {
         match self {
             Self::Parameters => interface.params,
@@ -72,13 +72,13 @@ impl NewParam {
         self
     }
 
+    /// Checks the alignment and the number of elements.
     pub(super) fn check(&self) -> Result<(), EditError> {
-        let wrong = |wanted, n: u32| EditError::spelling(wanted, n.to_string());
         if self.align > 0 && (!self.align.is_power_of_two() || self.align >= 1 << 30) {
-            return Err(wrong("alignment", self.align));
+            return Err(EditError::spelling("alignment", self.align.to_string()));
         }
         match self.elements {
-            Some(n) if i32::try_from(n).is_err() => Err(wrong("size", n)),
+            Some(n) if i32::try_from(n).is_err() => Err(EditError::spelling("size", n.to_string())),
             _ => Ok(()),
         }
     }
