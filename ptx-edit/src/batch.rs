@@ -6,7 +6,7 @@ use ptx_ir::{EntityId, GuardSense, Operand, RegId, SigId, StmtId};
 
 use crate::{EditError, Editor, NewStmt};
 
-/// One edit of a [`Batch`]. Statements are those of the function before the batch is applied.
+/// One edit of a [`Batch`]. Its statements belong to the function before the batch is applied.
 #[derive(PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Edit {

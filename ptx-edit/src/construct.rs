@@ -16,7 +16,9 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::items::quote;
 use crate::names::NameForm;
-use crate::operand_grammar::{self, check_arguments, is_address, is_bracket_part, is_pair, part};
+use crate::operand_grammar::{
+    self, check_arguments, expect_operand, is_address, is_bracket_part, is_pair,
+};
 use crate::placement::is_statement;
 use crate::{EditError, Editor, ModuleEditor};
 
@@ -117,7 +119,7 @@ impl Editor<'_> {
     pub fn address(&mut self, base: Operand, offset: Operand) -> Result<Operand, EditError> {
         let form = AddressForm::Bracketed;
         let new = Address::new(base, offset, form);
-        part(is_address(self.body().pool(), &new), "part of an address")?;
+        expect_operand(is_address(self.body().pool(), &new), "part of an address")?;
         Ok(Operand::Address(self.pool_mut().add_address(new)))
     }
 
@@ -128,7 +130,7 @@ impl Editor<'_> {
     /// [`EditError::Kind`] if the operands cannot be elements of a vector.
     pub fn vector(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
         let is_vector = !parts.is_empty() && self.are_elements(parts);
-        part(is_vector, "part of a vector")?;
+        expect_operand(is_vector, "part of a vector")?;
         Ok(Operand::Vector(self.pool_mut().add_list(parts)))
     }
 
@@ -138,7 +140,7 @@ impl Editor<'_> {
     ///
     /// [`EditError::Kind`] if the operands cannot be arguments.
     pub fn list(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
-        part(self.are_elements(parts), "argument of a call")?;
+        expect_operand(self.are_elements(parts), "argument of a call")?;
         Ok(Operand::List(self.pool_mut().add_list(parts)))
     }
 
@@ -150,7 +152,7 @@ impl Editor<'_> {
     pub fn bracket(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
         let pool = self.body().pool();
         let is_bracket = parts.len() > 1 && parts.iter().all(|o| is_bracket_part(pool, *o));
-        part(is_bracket, "part of a bracket")?;
+        expect_operand(is_bracket, "part of a bracket")?;
         Ok(Operand::Bracket(self.pool_mut().add_list(parts)))
     }
 
@@ -160,7 +162,7 @@ impl Editor<'_> {
     ///
     /// [`EditError::Kind`] if the operands cannot be a pair.
     pub fn pair(&mut self, a: Operand, b: Operand) -> Result<Operand, EditError> {
-        part(is_pair(self.body().pool(), a, b), "part of a pair")?;
+        expect_operand(is_pair(self.body().pool(), a, b), "part of a pair")?;
         Ok(Operand::Pair(self.pool_mut().extend(&[a, b]).at(0)))
     }
 
@@ -175,7 +177,7 @@ impl Editor<'_> {
     ///
     /// [`EditError::Kind`] if `a` is not a name.
     pub fn component(&mut self, a: Operand, selector: Selector) -> Result<Operand, EditError> {
-        part(operand_grammar::is_name(a), "name with components")?;
+        expect_operand(operand_grammar::is_name(a), "name with components")?;
         Ok(Operand::Component(
             selector,
             self.pool_mut().extend(&[a]).at(0),

@@ -143,7 +143,7 @@ const HEAD: &str = ".version 9.0\n.target sm_100\n.address_size 64\n.func f()\n{
 /// Parses the text as the body of a function.
 fn parse(text: &str) -> Result<Module, EditError> {
     let parsed = ptx_parse::parse_str(&[HEAD, text, "\n}\n"].concat());
-    // Names that the text does not declare are those of the function, and are resolved when the text is imported.
+    // Names that the text does not declare belong to the function, and are resolved when the text is imported.
     let is_syntax_error =
         |d: &&Diagnostic| d.severity == ptx_ir::Severity::Error && d.code != Code::UndefinedName;
     if let Some(d) = parsed.diagnostics.iter().find(is_syntax_error) {
@@ -177,7 +177,7 @@ struct Import<'e, 'm, 't> {
     body: &'t Body,
     /// Accepts the names whose declarations are not inserted.
     is_existing: &'t dyn Fn(&str) -> bool,
-    /// The operands of the function that those of the text become: registers, variables, labels, immediates, undeclared names, and
+    /// For each operand of the text, the operand of the function that it becomes: registers, variables, labels, immediates, undeclared names, and
     /// strings.
     operands: HashMap<Operand, Operand>,
     /// For each register declaration of the text, the one of the function that it becomes.
@@ -254,8 +254,7 @@ impl Import<'_, '_, '_> {
             },
             Statement::Decl(id) => Statement::Decl(self.declaration(id)?),
             Statement::Directive(id) => {
-                let directive = self.body.directives().get(id).copied();
-                let mut directive = directive.ok_or(NOT_IMPORTABLE)?;
+                let mut directive = *self.body.directives().get(id).ok_or(NOT_IMPORTABLE)?;
                 directive.args = self.import(self.body.pool().slice(directive.args));
                 let directives = self.editor.body_mut().directives_mut();
                 Statement::Directive(directives.push(directive))
@@ -352,7 +351,7 @@ impl Import<'_, '_, '_> {
         self.editor.new_name(self.module.name(name), form)
     }
 
-    /// Adds the operands of a statement to `operands`, with those of the function that they become.
+    /// Adds the operands of a statement to `operands`, each with the operand of the function that it becomes.
     fn map_operands(&mut self, statement: Statement) -> Result<(), EditError> {
         for operand in self.body.walk(statement) {
             if !self.operands.contains_key(&operand)
@@ -369,8 +368,7 @@ impl Import<'_, '_, '_> {
     fn function_operand(&mut self, operand: Operand) -> Result<Option<Operand>, EditError> {
         Ok(match operand {
             Operand::Reg(id) => {
-                let register = self.body.registers().get(id);
-                let register = *register.ok_or(EditError::UnknownId)?;
+                let register = *self.body.registers().get(id).ok_or(EditError::UnknownId)?;
                 match self.decls.get(register.decl.index()) {
                     Some(&Some(decl)) => {
                         let new = self.editor.register(decl, register.number)?;

@@ -110,7 +110,7 @@ impl ModuleEditor<'_> {
         }
         let edits = self.edits();
         if let (Some(first), Some(last)) = (patches.first(), patches.last()) {
-            // The new patches replace those of earlier edits of directives.
+            // The new patches replace the patches of earlier edits of directives.
             let patched_span = Span::new(first.span.start.min(source_start), last.span.end);
             edits.retain_patches(item, |p| {
                 let is_outside = p.span.start < patched_span.start || p.span.end > patched_span.end;

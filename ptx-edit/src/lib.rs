@@ -38,10 +38,10 @@
 //!
 //! # Errors
 //!
-//! An edit after which a name would denote something else when the text is parsed again returns an [`EditError`], and nothing
-//! has changed: a name used where its declaration is not visible, a name that is taken, a label that is still in use.
+//! An edit after which a name would denote another entity when the text is parsed again returns an [`EditError`] and changes
+//! nothing: a name used where its declaration is not visible, a name that is taken, a label that is still in use.
 //! Whether an instruction is valid is a question for `ptx-verify`;
-//! [`Module::changed_since`] gives the functions that it has to check again.
+//! [`Module::changed_since`] returns the functions that it has to check again.
 //!
 //! # Limitations
 //!
@@ -49,7 +49,7 @@
 //! * Names that a debug section mentions cannot be renamed, nor can names that a range such as `N<5>` in a table of branch
 //!   targets may denote.
 //! * Braces can be inserted, but not moved or removed. A table stays with its label.
-//! * Diagnostics refer to the source and quote it: the place of what was edited, or the neighbour of what is new. Parse the
+//! * Diagnostics refer to the source and quote it: the place of an edited statement, or the neighbour of a new one. Parse the
 //!   printed text again for exact ones.
 //! * An editor cannot distinguish ids of another function from its own if both have such ids; it can for new statements.
 //!

@@ -6,9 +6,9 @@ use ptx_isa::Directive;
 
 use crate::{EditError, Editor};
 
-/// Returns an error that names the expected kind of operand, unless `fits` is true.
-pub(crate) fn part(fits: bool, wanted: &'static str) -> Result<(), EditError> {
-    if fits {
+/// Returns an error that names the expected kind of operand, unless `is_valid` is true.
+pub(crate) fn expect_operand(is_valid: bool, wanted: &'static str) -> Result<(), EditError> {
+    if is_valid {
         Ok(())
     } else {
         EditError::kind(wanted)
@@ -91,10 +91,10 @@ impl Editor<'_> {
         for (nth, &operand) in operands.iter().enumerate() {
             if matches!(operand, Operand::List(_)) {
                 let takes_lists = signature.opcode().is_none_or(|o| o.takes_lists());
-                part(takes_lists, "mnemonic that takes a list of arguments")?;
+                expect_operand(takes_lists, "mnemonic that takes a list of arguments")?;
             }
             let expectation = if nth == 0 { "first operand" } else { "operand" };
-            part(self.is_operand(operand, nth), expectation)?;
+            expect_operand(self.is_operand(operand, nth), expectation)?;
         }
         Ok(())
     }
@@ -172,7 +172,7 @@ pub(crate) fn check_arguments(
             }
         },
     };
-    part(fits, expectation)
+    expect_operand(fits, expectation)
 }
 
 /// Returns whether an operand is an integer literal without a sign, the only form of a number in most directives.

@@ -69,7 +69,7 @@ impl Editor<'_> {
     }
 
     /// Inserts an empty scope, `{` and `}`, before another statement. A statement inserted after its `{` is in the scope, and
-    /// what it declares is not visible outside. Braces cannot be removed again.
+    /// its declarations are not visible outside. Braces cannot be removed again.
     ///
     /// ```
     /// use ptx_edit::{EditError, EditModule as _};

@@ -20,11 +20,11 @@ enum Local {
 }
 
 impl Editor<'_> {
-    /// The operand that a name denotes at a place; `None` if nothing visible has the name. Linear in the names of the function
+    /// The operand that a name denotes at a place; `None` if no visible entity has the name. Linear in the names of the function
     /// and of the module.
     pub(crate) fn resolve(&mut self, key: u64, name: &str) -> Option<Operand> {
         match self.local_named(key, name) {
-            Some((local, number)) => self.operand_of(local, number),
+            Some((local, number)) => self.local_operand(local, number),
             None => self.symbol_named(name).map(Operand::Symbol),
         }
     }
@@ -64,9 +64,9 @@ impl Editor<'_> {
     /// this member.
     fn innermost(&self, key: u64, name: NameId, number: Option<u32>) -> Option<(u32, Local)> {
         let body = self.body();
-        let here = ptx_ir::raw::scope_of_key(body, key);
+        let use_scope = ptx_ir::raw::scope_of_key(body, key);
         let is_visible = |scope: ScopeId, stmt: Option<StmtId>| {
-            body.is_in_scope(here, scope) && is_declared_before(body, stmt, key)
+            body.is_in_scope(use_scope, scope) && is_declared_before(body, stmt, key)
         };
         let visible_registers = body.reg_decls().iter().filter(|(_, d)| {
             let matches_number =
@@ -106,7 +106,8 @@ impl Editor<'_> {
         Some((depth, local))
     }
 
-    fn operand_of(&mut self, local: Local, number: Option<u32>) -> Option<Operand> {
+    /// The operand of a declaration or, of a range, of the member with this number.
+    fn local_operand(&mut self, local: Local, number: Option<u32>) -> Option<Operand> {
         match local {
             Local::Register(decl) => {
                 let id = self.register(decl, number.unwrap_or_default()).ok()?;

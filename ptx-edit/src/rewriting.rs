@@ -25,7 +25,7 @@ pub struct Rewriting<R = ()> {
     pub module: Module,
     /// The map from the source of the old module to the source of the new one.
     pub map: OffsetMap,
-    /// The report of the pass. Its ids and spans are those of the old module.
+    /// The report of the pass. Its ids and spans refer to the old module.
     pub report: R,
 }
 

@@ -65,11 +65,11 @@ impl Editor<'_> {
             }
             _ => return Ok(()),
         };
-        let here = raw::scope_of_key(body, key);
+        let use_scope = raw::scope_of_key(body, key);
         if !is_declared_before(body, decl, key)
-            || !body.is_in_scope(here, scope)
-            || is_shadowed(body, name, scope, here)
-            || scope != here && self.is_captured(key, &self.spelled(name, number), scope)
+            || !body.is_in_scope(use_scope, scope)
+            || is_shadowed(body, name, scope, use_scope)
+            || scope != use_scope && self.is_captured(key, &self.spelled(name, number), scope)
         {
             return Err(self.hidden(name));
         }

@@ -25,7 +25,7 @@ pub(crate) struct Leaf {
     pub(crate) member: Option<u32>,
     /// Whether the statement declares the entity.
     pub(crate) declares: bool,
-    /// The number of members in the declaration of a range; else [`Operand::Absent`].
+    /// The number of members in the declaration of a range; [`Operand::Absent`] in other leaves.
     pub(crate) count: Operand,
 }
 
@@ -279,8 +279,9 @@ impl<'m> Finder<'m> {
         for range in [interface.returns, interface.params] {
             for (i, param) in (range.start..).zip(range.of(self.module.params())) {
                 if let Some(name) = param.name {
-                    let entity = self.bound_entity(param.binding, Some(f));
-                    let entity = entity.unwrap_or(Entity::Parameter(i));
+                    let entity = self
+                        .bound_entity(param.binding, Some(f))
+                        .unwrap_or(Entity::Parameter(i));
                     self.declare(entity, name, Operand::Absent);
                 }
             }
@@ -318,6 +319,7 @@ impl<'m> Finder<'m> {
         Entity::Symbol(symbols.get(id.index()).copied().unwrap_or(id))
     }
 
+    /// The entity that a declarator or a parameter declares.
     fn bound_entity(&self, binding: Binding, f: Option<FuncId>) -> Option<Entity> {
         match (binding, f) {
             (Binding::Register(decl), Some(f)) => Some(Entity::Register(f, decl)),

@@ -37,7 +37,7 @@ pub enum Entity {
     Variable(FuncId, VarId),
     /// A label, of a statement or of a prototype or a table of targets.
     Label(FuncId, LabelId),
-    /// A parameter of a declaration or a prototype, which nothing can use: its index in [`Module::params`].
+    /// A parameter of a declaration or a prototype, which no statement can use: its index in [`Module::params`].
     Parameter(u32),
     /// An undeclared name, or a name in a debug section.
     Unknown(NameId),
@@ -51,7 +51,7 @@ pub struct NameRef {
     pub entity: Entity,
     /// The span of the name without a number after it, from the start of the source.
     pub name: Span,
-    /// The span of the digits of a member of a range; of the count of a declared range; else empty.
+    /// The span of the digits of a member of a range, or of the count of a declared range. It is empty for other names.
     pub number: Span,
     /// The number of a member of a range.
     pub member: Option<u32>,
@@ -111,7 +111,7 @@ impl Names {
         names
     }
 
-    /// The names in one item of a module that was parsed and not edited, without those in the body of a function.
+    /// The names in one item of a module that was parsed and not edited, without the names in the body of a function.
     #[doc(hidden)]
     #[must_use]
     pub fn of_header(module: &Module, item: ItemId) -> Self {

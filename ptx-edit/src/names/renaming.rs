@@ -16,13 +16,13 @@ use crate::Rewriting;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RenameError {
-    /// The module was edited: its names are not those of its source. Print and parse it first.
+    /// The module was edited: its names differ from its source. Print and parse it first.
     Edited,
     /// This text cannot be declared as a name.
     Spelling(String),
     /// This name is also used where names are not resolved, such as in a debug section; it would no longer denote the same.
     Used(String),
-    /// The new name is taken: with it, the name at this place of the old source would denote something else, or nothing.
+    /// The new name is taken: with it, the name at this place of the old source would denote another entity, or none.
     Taken(String, Span),
 }
 
@@ -75,7 +75,7 @@ impl Renaming {
         Self { names: Vec::new() }
     }
 
-    /// A prefix for the names of the [own symbols](own_symbols) of a module, so that they differ from those of others. A `%`
+    /// A prefix for the names of the [own symbols](own_symbols) of a module, so that they differ from the names of other modules. A `%`
     /// at the beginning of a name stays there.
     ///
     /// ```
