@@ -268,8 +268,8 @@ impl Editor<'_> {
         Ok(self.draft(Statement::Inst(id)))
     }
 
-    /// A label, which can be used before it is inserted. It belongs to the outermost scope of the function until it is inserted
-    /// into another one.
+    /// A label, which can be used before it is inserted. It belongs to the outermost scope of the function until it is
+    /// inserted into another one.
     ///
     /// # Errors
     ///

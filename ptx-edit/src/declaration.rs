@@ -63,8 +63,8 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Replaces an element of an initializer by a [`constant`](Self::constant). Declarators and elements count from 0, elements
-    /// through all braces.
+    /// Replaces an element of an initializer by a [`constant`](Self::constant). Declarators and elements count from 0,
+    /// elements through all braces.
     ///
     /// # Errors
     ///

@@ -17,7 +17,8 @@ use crate::{EditError, Editor};
 
 impl Editor<'_> {
     /// Inserts statements, given as PTX text, before another one. A name in the text denotes the entity that it would denote
-    /// at that place of the function, or the one that the text declares. Comments of the text are dropped. Returns the new statements.
+    /// at that place of the function, or the one that the text declares. Comments of the text are dropped. Returns the new
+    /// statements.
     ///
     /// The cost is that of copying the tables of the body, and linear in its names for each distinct name of the text.
     ///
@@ -75,8 +76,8 @@ impl Editor<'_> {
     }
 
     /// Inserts the statements of the only function with a body of another module before a statement. Names in it denote the
-    /// entities that they would denote at that place, or those that the inserted statements declare. Labels and declarations outside of inner scopes are not inserted if
-    /// `is_existing` accepts all of their names.
+    /// entities that they would denote at that place, or those that the inserted statements declare. Labels and declarations
+    /// outside of inner scopes are not inserted if `is_existing` accepts all of their names.
     ///
     /// # Errors
     ///
@@ -177,8 +178,8 @@ struct Import<'e, 'm, 't> {
     body: &'t Body,
     /// Accepts the names whose declarations are not inserted.
     is_existing: &'t dyn Fn(&str) -> bool,
-    /// For each operand of the text, the operand of the function that it becomes: registers, variables, labels, immediates, undeclared names, and
-    /// strings.
+    /// For each operand of the text, the operand of the function that it becomes: registers, variables, labels, immediates,
+    /// undeclared names, and strings.
     operands: HashMap<Operand, Operand>,
     /// For each register declaration of the text, the one of the function that it becomes.
     decls: Vec<Option<RegDeclId>>,

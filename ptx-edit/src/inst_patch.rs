@@ -135,9 +135,9 @@ fn split_operands(tokens: &[Token], text: &[u8]) -> Option<Vec<Span>> {
 }
 
 impl Editor<'_> {
-    /// The spans of the parts of an instruction in the source; `None` if the statement has to be printed from its record: it is
-    /// new, it was rewritten, or its tokens cannot be assigned to its operands. The caller reads
-    /// the spans before it changes the record.
+    /// The spans of the parts of an instruction in the source; `None` if the statement has to be printed from its record: it
+    /// is new, it was rewritten, or its tokens cannot be assigned to its operands. The caller reads the spans before it
+    /// changes the record.
     pub(crate) fn inst_spans(&self, stmt: StmtId, inst: Inst) -> Option<InstSpans> {
         let body = self.body();
         let earlier = match body.edits().map(|e| (e.was_read(stmt), e.change(stmt))) {
@@ -361,8 +361,8 @@ impl Editor<'_> {
             .collect()
     }
 
-    /// Records that argument `index` of a directive with `count` arguments changed to `text`. The directive is printed from its
-    /// record unless each of its arguments is one token of the source.
+    /// Records that argument `index` of a directive with `count` arguments changed to `text`. The directive is printed from
+    /// its record unless each of its arguments is one token of the source.
     pub(crate) fn patch_argument(
         &mut self,
         stmt: StmtId,

@@ -60,7 +60,8 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoPart`] if there is no such argument, [`EditError::Kind`] if the directive does not take the new argument.
+    /// [`EditError::NoPart`] if there is no such argument, [`EditError::Kind`] if the directive does not take the new
+    /// argument.
     pub fn set_argument(
         &mut self,
         stmt: StmtId,

@@ -146,8 +146,8 @@ impl ModuleEditor<'_> {
         Ok(Operand::Str(self.intern(&quoted)))
     }
 
-    /// Removes an item. `comments` selects the comments that are removed with it; comments inside a function are always removed. Linear in the
-    /// module.
+    /// Removes an item. `comments` selects the comments that are removed with it; comments inside a function are always
+    /// removed. Linear in the module.
     ///
     /// ```
     /// use ptx_edit::{EditModule as _, RemovedComments};
@@ -161,7 +161,7 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Used`] if something uses what it declares and no other item declares it, [`EditError::Immovable`] for the
+    /// [`EditError::Used`] if a symbol that only this item declares is still used, [`EditError::Immovable`] for the
     /// header.
     pub fn remove_item(&mut self, id: ItemId, comments: RemovedComments) -> Result<(), EditError> {
         let item = check_item(self.module, id)?;
@@ -250,8 +250,8 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Kind`] if the item is not a directive or does not take such an argument, [`EditError::NoPart`] if it has no
-    /// such argument, [`EditError::Immovable`] for the header.
+    /// [`EditError::Kind`] if the item is not a directive or does not take such an argument, [`EditError::NoPart`] if it has
+    /// no such argument, [`EditError::Immovable`] for the header.
     pub fn set_argument(
         &mut self,
         id: ItemId,

@@ -156,8 +156,8 @@ impl Editor<'_> {
         Ok(id)
     }
 
-    /// Checks that a statement was created for this body. A statement for another module is recognized only if this body has no
-    /// record with its id.
+    /// Checks that a statement was created for this body. A statement for another module is recognized only if this body has
+    /// no record with its id.
     fn check_owner(&self, new: &NewStmt) -> Result<(), EditError> {
         let body = self.body();
         let has_record = match new.statement {
@@ -187,7 +187,8 @@ impl Editor<'_> {
         }
     }
 
-    /// Checks that a statement can be inserted after `predecessor`: no statement can be inserted between a label and its table.
+    /// Checks that a statement can be inserted after `predecessor`: no statement can be inserted between a label and its
+    /// table.
     fn check_insert(
         &self,
         statement: Statement,
@@ -231,8 +232,8 @@ impl Editor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Used`] if other statements use a name that it declares, [`EditError::Immovable`] for a brace and for the label of
-    /// a table.
+    /// [`EditError::Used`] if other statements use a name that it declares, [`EditError::Immovable`] for a brace and for the
+    /// label of a table.
     pub fn remove(&mut self, stmt: StmtId) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
         self.check_remove(stmt, statement)?;
@@ -248,8 +249,8 @@ impl Editor<'_> {
         self.body_mut().statements_mut()[stmt] = Statement::Removed;
     }
 
-    /// Puts a new statement in the place of another one, under the same id. The conditions of [`remove`](Self::remove) hold for
-    /// the old statement.
+    /// Puts a new statement in the place of another one, under the same id. The conditions of [`remove`](Self::remove) hold
+    /// for the old statement.
     ///
     /// # Errors
     ///

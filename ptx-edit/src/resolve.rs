@@ -1,4 +1,5 @@
-//! Finds the entity that a name denotes at a place of a function.
+//! Finds the entity that a name denotes at a place of a function. A place is identified by its key, which is greater than the
+//! key of every statement before it: see [`ptx_ir::raw::stmt_key`].
 
 use ptx_ir::name::{plain_wins, range_member};
 use ptx_ir::raw::{RawBody, RawModule};
@@ -20,8 +21,8 @@ enum Local {
 }
 
 impl Editor<'_> {
-    /// The operand that a name denotes at a place; `None` if no visible entity has the name. Linear in the names of the function
-    /// and of the module.
+    /// The operand that a name denotes at a place; `None` if no visible entity has the name. Linear in the names of the
+    /// function and of the module.
     pub(crate) fn resolve(&mut self, key: u64, name: &str) -> Option<Operand> {
         match self.local_named(key, name) {
             Some((local, number)) => self.local_operand(local, number),

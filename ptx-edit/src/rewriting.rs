@@ -46,8 +46,8 @@ impl<R> Rewriting<R> {
         }
     }
 
-    /// Combines this pass with `next`, which rewrote the module of this pass. Returns the module and the report of `next`, with the
-    /// map from the source before this pass.
+    /// Combines this pass with `next`, which rewrote the module of this pass. Returns the module and the report of `next`,
+    /// with the map from the source before this pass.
     #[must_use]
     pub fn then<S>(&self, next: Rewriting<S>) -> Rewriting<S> {
         Rewriting {

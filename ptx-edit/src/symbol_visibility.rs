@@ -94,8 +94,8 @@ impl Editor<'_> {
         self.module.functions().get(id).and_then(|f| f.symbol) == Some(symbol)
     }
 
-    /// Checks that a symbol is visible at a place: it is declared before this function or, if it is a function, inside this or an
-    /// earlier one, and no declaration of this function hides it.
+    /// Checks that a symbol is visible at a place: it is declared before this function or, if it is a function, inside this or
+    /// an earlier one, and no declaration of this function hides it.
     pub(crate) fn check_symbol_visible(&self, key: u64, symbol: SymbolId) -> Result<(), EditError> {
         let body = self.body();
         let record = self

@@ -10,8 +10,8 @@ use crate::names::debug_names;
 use crate::placement::needs_label;
 
 impl Editor<'_> {
-    /// Removes every label that is not used, with the table or prototype after it, and then the labels that only a removed table
-    /// used. Returns the removed statements. Linear in the body.
+    /// Removes every label that is not used, with the table or prototype after it, and then the labels that only a removed
+    /// table used. Returns the removed statements. Linear in the body.
     pub fn remove_unused_labels(&mut self) -> Vec<StmtId> {
         let mut uses = self.label_uses();
         let names_in_debug_sections: EntitySet<NameId> = debug_names(self.module).collect();

@@ -10,8 +10,8 @@ use crate::visibility::{declaration_of, name_of};
 use crate::{EditError, Editor};
 
 impl Editor<'_> {
-    /// The first statement with an operand that `predicate` accepts. Each operand is passed with its statement, in the order of
-    /// the text.
+    /// The first statement with an operand that `predicate` accepts. Each operand is passed with its statement, in the order
+    /// of the text.
     pub(crate) fn first_use(
         &self,
         mut predicate: impl FnMut(StmtId, Operand) -> bool,
@@ -22,8 +22,8 @@ impl Editor<'_> {
             .map(|(id, _)| id)
     }
 
-    /// Checks that every use of a name that a statement declares still denotes the same entity: the declaration of the statement,
-    /// or another one of that name.
+    /// Checks that every use of a name that a statement declares still denotes the same entity: the declaration of the
+    /// statement, or another one of that name.
     pub(crate) fn check_users_see(&self, statement: Statement) -> Result<(), EditError> {
         let body = self.body();
         let names = self.declared_names(statement);

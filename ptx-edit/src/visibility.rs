@@ -1,4 +1,5 @@
-//! Finds the names that are visible at a place of a function, so that a statement there can use them.
+//! Finds the names that are visible at a place of a function, so that a statement there can use them. A place is
+//! identified by its key, which is greater than the key of every statement before it: see [`ptx_ir::raw::stmt_key`].
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -82,7 +83,7 @@ impl Editor<'_> {
             .is_some_and(|declaration_scope| declaration_scope != scope)
     }
 
-    /// A name with the number of a member of a range.
+    /// The spelling of a name or, if there is a number, of a member of the range with that name.
     pub(crate) fn spelled(&self, name: NameId, number: Option<u32>) -> String {
         let mut text = String::from(self.module.name(name));
         if let Some(number) = number {
@@ -151,8 +152,8 @@ impl Editor<'_> {
         }
     }
 
-    /// Whether other declarations make the meaning of a name depend on their order: one of them is a range, and the other
-    /// declares a member of it as a plain name.
+    /// Returns whether other declarations make the meaning of a name depend on their order: one of them is a range, and the
+    /// other declares a member of it as a plain name.
     pub(crate) fn is_ambiguous(&self, name: NameId) -> bool {
         let (module, body) = (&*self.module, self.body());
         let text = module.name(name);

@@ -24,8 +24,8 @@ use super::Entity;
 /// ```
 #[derive(Clone, Debug)]
 pub struct EntityMap<T> {
-    /// The first row of the symbols, the parameters and the undeclared names, then of the registers, the variables and the labels
-    /// of each function. The last element is the number of rows.
+    /// The first row of the symbols, the parameters and the undeclared names, then of the registers, the variables and the
+    /// labels of each function. The last element is the number of rows.
     starts: Vec<usize>,
     rows: Vec<T>,
 }

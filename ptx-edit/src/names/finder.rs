@@ -183,8 +183,8 @@ impl<'m> Finder<'m> {
         }
     }
 
-    /// The text of a token with the patch of its beginning, and the length of the text that the patch replaces. `None` if a patch
-    /// prints the token from its record, or replaces it together with other text.
+    /// The text of a token with the patch of its beginning, and the length of the text that the patch replaces. `None` if a
+    /// patch prints the token from its record, or replaces it together with other text.
     fn patched<'t>(
         &self,
         token: Span,

@@ -75,8 +75,8 @@ impl Renaming {
         Self { names: Vec::new() }
     }
 
-    /// A prefix for the names of the [own symbols](own_symbols) of a module, so that they differ from the names of other modules. A `%`
-    /// at the beginning of a name stays there.
+    /// A prefix for the names of the [own symbols](own_symbols) of a module, so that they differ from the names of other
+    /// modules. A `%` at the beginning of a name stays there.
     ///
     /// ```
     /// use ptx_edit::{Names, OwnSymbols, Renaming};
@@ -138,7 +138,8 @@ impl Renaming {
         }
     }
 
-    /// Rewrites the module with the new names: every name denotes the entity that it denoted before. The time is O(n log n) in the size of the source.
+    /// Rewrites the module with the new names: every name denotes the entity that it denoted before. The time is O(n log n) in
+    /// the size of the source.
     ///
     /// # Errors
     ///

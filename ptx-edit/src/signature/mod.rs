@@ -25,9 +25,9 @@ impl ModuleEditor<'_> {
     /// and the store of its value. Returns the operand that denotes the new parameter in the body of the function;
     /// `None` if it has no body. Linear in the module.
     ///
-    /// Calls through the address of the function are changed as well, with their prototypes: all indirect calls of this module whose
-    /// prototype has the type of the function. Calls from other modules are not visible here; the calls of a
-    /// function that is not private to its module have to be changed by the caller of this method.
+    /// Calls through the address of the function are changed as well, with their prototypes: all indirect calls of this module
+    /// whose prototype has the type of the function. Calls from other modules are not visible here; the calls of a function
+    /// that is not private to its module have to be changed by the caller of this method.
     ///
     /// ```
     /// use ptx_edit::{EditModule as _, NewParam, ParamList};
