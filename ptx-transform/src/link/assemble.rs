@@ -29,7 +29,7 @@ pub(super) fn copy(
         map.push(head.start, 0, head.len() as u32);
         text.extend_from_slice(head.of(first.source()));
     }
-    let mut last: Option<usize> = None;
+    let mut last_input: Option<usize> = None;
     for piece in order {
         let (Some(items), Some(module)) = (items.get(piece.input), modules.get(piece.input)) else {
             continue;
@@ -39,8 +39,10 @@ pub(super) fn copy(
             Some(item) => item.extent.whole(),
             None => TriviaMap::of_module(module).tail(),
         };
-        let before = text.len();
-        if last.is_some_and(|l| l != piece.input) && text.last().is_some_and(|b| *b != b'\n') {
+        let separator_start = text.len();
+        if last_input.is_some_and(|input| input != piece.input)
+            && text.last().is_some_and(|b| *b != b'\n')
+        {
             text.push(b'\n');
         }
         let start = text.len();
@@ -48,14 +50,14 @@ pub(super) fn copy(
             patches.copy(source, span, (&mut text, map));
         }
         if text.len() == start {
-            text.truncate(before);
+            text.truncate(separator_start);
         } else {
-            last = Some(piece.input);
+            last_input = Some(piece.input);
         }
         if text.len() > Limits::default().source_bytes {
             let message = format!("the linked module has more than {} bytes", text.len());
-            let d = Diagnostic::error(Code::SourceTooLarge, span, message);
-            return Err(Box::new(about(piece.input, d)));
+            let error = Diagnostic::error(Code::SourceTooLarge, span, message);
+            return Err(Box::new(about(piece.input, error)));
         }
     }
     Ok((text, maps))

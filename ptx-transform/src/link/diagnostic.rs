@@ -28,7 +28,7 @@ pub struct Elsewhere {
     pub input: usize,
     /// The span in its source.
     pub span: Span,
-    /// What is at this span.
+    /// A description of the text at this span.
     pub message: String,
 }
 
@@ -59,8 +59,11 @@ impl LinkError {
 /// The messages of the errors, separated by semicolons.
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let errors = self.diagnostics.iter().map(|d| &d.diagnostic);
-        let errors = errors.filter(|d| d.severity == Severity::Error);
+        let errors = self
+            .diagnostics
+            .iter()
+            .map(|diagnostic| &diagnostic.diagnostic)
+            .filter(|diagnostic| diagnostic.severity == Severity::Error);
         for (index, error) in errors.enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             write!(f, "{separator}{}", error.message)?;
@@ -86,9 +89,9 @@ impl LinkDiagnostic {
         if let Some(printed) = printed.get(self.input) {
             printed.diagnostic_to_original(&mut self.diagnostic);
         }
-        for place in &mut self.elsewhere {
-            if let Some(printed) = printed.get(place.input) {
-                place.span = printed.to_original(place.span);
+        for label in &mut self.elsewhere {
+            if let Some(printed) = printed.get(label.input) {
+                label.span = printed.to_original(label.span);
             }
         }
     }

@@ -20,23 +20,25 @@ use super::{LinkedText, files};
 use crate::declarators::Declaration;
 use crate::items::{self, HeadLinkage, ItemText, linkage_span};
 
-/// How a shared name is declared in the result.
+/// The declarations of a shared name in the result.
 #[derive(Clone, Default)]
 struct Shared {
     /// A declaration of the definition that is kept.
     forward: Vec<u8>,
     /// The largest alignment of all declarations.
     align: i64,
-    /// Whether it is declared so far, and whether it is declared before its definition.
+    /// The items decided so far declare the name.
     declared: bool,
+    /// `forward` was inserted before the definition.
     forwarded: bool,
 }
 
 /// A pragma of some modules.
 struct Pragma<'m> {
     text: &'m [u8],
-    /// The first of the modules, and where it has the pragma.
+    /// The first of the modules.
     input: usize,
+    /// The span of the pragma in the first of the modules.
     span: Span,
     modules: Vec<usize>,
 }
@@ -53,7 +55,7 @@ pub(super) fn emit(
     let order = order::merge(modules, &items, &names, &declares);
     let mut hidden: Vec<&str> = hidden.iter().map(String::as_str).collect();
     hidden.sort_unstable();
-    let mut work = LinkEmitter {
+    let mut emitter = LinkEmitter {
         modules,
         shared: vec![Shared::default(); names.0.len()],
         names,
@@ -61,7 +63,7 @@ pub(super) fn emit(
         pragma_texts: Interner::default(),
         pragmas: Vec::new(),
     };
-    work.declare_shared(&items, &declares);
+    emitter.declare_shared(&items, &declares);
     let mut patches: Vec<TextPatches> = modules.iter().map(|_| TextPatches::new()).collect();
     let dropped = files::unite(modules, &items, &mut patches);
     let with_debug = modules.iter().any(|m| !m.sections().is_empty());
@@ -74,18 +76,19 @@ pub(super) fn emit(
         if let (Some(item), Some(module), Some(patches)) =
             (item, modules.get(input), patches.get_mut(input))
         {
-            let at = Place {
+            let place = Place {
                 input,
                 module,
                 item,
             };
-            match dropped.binary_search(&(input, index)) {
-                Ok(_) => at.remove(patches),
-                Err(_) => work.item(at, patches),
+            if dropped.binary_search(&(input, index)).is_ok() {
+                place.remove(patches);
+            } else {
+                emitter.item(place, patches);
             }
         }
     }
-    let warnings = work.notes();
+    let warnings = emitter.pragma_warnings();
     let (text, maps) = copy(modules, &items, &order, patches)?;
     Ok(LinkedText {
         text,
@@ -120,7 +123,7 @@ impl Place<'_, '_> {
         patches.remove(span);
     }
 
-    /// Removes the linkage.
+    /// Removes the linkage directive, so that the name is private to the result.
     fn hide(self, patches: &mut TextPatches) {
         if let Some(linkage) = linkage_span(self.module, self.item.extent.statement) {
             patches.remove(linkage);
@@ -146,12 +149,19 @@ impl<'m> LinkEmitter<'m> {
         let first = self.first_functions(items, declares);
         let mut variables: Vec<(usize, ItemId, usize, usize)> = Vec::new();
         for (index, (name, shared)) in self.names.0.iter().zip(&mut self.shared).enumerate() {
-            let alignments = name.all.iter().filter_map(|(input, g)| {
-                Some(Variable::of(self.modules.get(*input)?, g)?.alignment())
-            });
-            shared.align = alignments.max().unwrap_or(0);
-            let mut all = name.all.iter();
-            let Some(&(input, global)) = all.find(|(i, _)| Some(*i) == name.winner) else {
+            shared.align = name
+                .declarations
+                .iter()
+                .filter_map(|(input, global)| {
+                    Some(Variable::of(self.modules.get(*input)?, global)?.alignment())
+                })
+                .max()
+                .unwrap_or(0);
+            let Some(&(input, global)) = name
+                .declarations
+                .iter()
+                .find(|(input, _)| Some(*input) == name.winner)
+            else {
                 continue;
             };
             match global.what {
@@ -170,15 +180,15 @@ impl<'m> LinkEmitter<'m> {
         }
         // A declaration with many names is parsed once.
         variables.sort_unstable();
-        for same in variables.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let Some((module, &(_, item, ..))) = same
+        for group in variables.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let Some((module, &(_, item, ..))) = group
                 .first()
                 .and_then(|v| Some((*self.modules.get(v.0)?, v)))
             else {
                 continue;
             };
             let declaration = Declaration::read(module, module.span(item));
-            for &(_, _, i, index) in same {
+            for &(_, _, i, index) in group {
                 if let Some(shared) = self.shared.get_mut(index) {
                     shared.forward = declaration.external(module, i).unwrap_or_default();
                 }
@@ -192,7 +202,7 @@ impl<'m> LinkEmitter<'m> {
         items: &[Vec<ItemText>],
         declares: &[Declares],
     ) -> Vec<Option<ItemId>> {
-        let mut found = vec![None; self.names.0.len()];
+        let mut first_functions = vec![None; self.names.0.len()];
         let modules = self.modules.iter().zip(items).zip(declares);
         for (input, ((module, items), declares)) in modules.enumerate() {
             for (item, _) in items.iter().zip(declares).filter(|(_, d)| !d.is_empty()) {
@@ -201,39 +211,39 @@ impl<'m> LinkEmitter<'m> {
                     && let Some(index) = self.names.find((module.name(f.name), false))
                     && let Some(name) = self.names.0.get(index)
                     && name.winner == Some(input)
-                    && let Some(first) = found.get_mut(index)
+                    && let Some(first) = first_functions.get_mut(index)
                 {
                     first.get_or_insert(item.id);
                 }
             }
         }
-        found
+        first_functions
     }
 
-    /// Decides about an item.
-    fn item(&mut self, at: Place<'m, '_>, patches: &mut TextPatches) {
-        let module = at.module;
-        match at.item.item {
-            Item::Function(id) => self.function(at, id, patches),
-            Item::Decl(id) => self.declaration(at, id, patches),
-            other if module.is_header(other) && at.input > 0 => at.remove(patches),
+    /// Keeps, removes or replaces an item.
+    fn item(&mut self, place: Place<'m, '_>, patches: &mut TextPatches) {
+        let module = place.module;
+        match place.item.item {
+            Item::Function(id) => self.function(place, id, patches),
+            Item::Decl(id) => self.declaration(place, id, patches),
+            other if module.is_header(other) && place.input > 0 => place.remove(patches),
             other if module.directive(other) == Some(Directive::Pragma) => {
-                let span = at.item.extent.statement;
+                let span = place.item.extent.statement;
                 let text = span.of(module.source());
                 let (index, is_new) = self.pragma_texts.intern(text);
                 if is_new {
-                    let modules = vec![at.input];
+                    let modules = vec![place.input];
                     self.pragmas.push(Pragma {
                         text,
-                        input: at.input,
+                        input: place.input,
                         span,
                         modules,
                     });
                 } else if let Some(pragma) = self.pragmas.get_mut(index as usize) {
-                    if !pragma.modules.contains(&at.input) {
-                        pragma.modules.push(at.input);
+                    if !pragma.modules.contains(&place.input) {
+                        pragma.modules.push(place.input);
                     }
-                    at.remove(patches);
+                    place.remove(patches);
                 }
             }
             _ => {}
@@ -266,22 +276,22 @@ impl<'m> LinkEmitter<'m> {
         self.hidden.binary_search(&name).is_ok()
     }
 
-    fn function(&mut self, at: Place<'m, '_>, id: FuncId, patches: &mut TextPatches) {
-        let module = at.module;
+    fn function(&mut self, place: Place<'m, '_>, id: FuncId, patches: &mut TextPatches) {
+        let module = place.module;
         let Some(function) = module.functions().get(id) else {
             return;
         };
         let name = module.name(function.name);
         let shared = self.names.find((name, false));
-        if !self.stays(at.input, shared) {
+        if !self.stays(place.input, shared) {
             return match self.forward(shared) {
-                Some(text) => patches.replace(at.item.extent.statement, text),
-                None if function.body.is_some() => patches.remove(at.item.extent.removal()),
-                None => at.remove(patches),
+                Some(text) => patches.replace(place.item.extent.statement, text),
+                None if function.body.is_some() => patches.remove(place.item.extent.removal()),
+                None => place.remove(patches),
             };
         }
         if self.is_hidden(name) && function.linkage == Some(Linkage::Visible) {
-            at.hide(patches);
+            place.hide(patches);
         }
         let Some(body) = module.body(id) else { return };
         for (stmt, statement) in body.statements() {
@@ -290,15 +300,15 @@ impl<'m> LinkEmitter<'m> {
             };
             let inner = module.functions().get(inner);
             let inner = inner.and_then(|f| self.names.find((module.name(f.name), false)));
-            if !self.stays(at.input, inner) {
+            if !self.stays(place.input, inner) {
                 let text = self.forward(inner).unwrap_or_default();
                 patches.replace(body.source_span(stmt), text);
             }
         }
     }
 
-    fn declaration(&mut self, at: Place<'m, '_>, id: DeclId, patches: &mut TextPatches) {
-        let module = at.module;
+    fn declaration(&mut self, place: Place<'m, '_>, id: DeclId, patches: &mut TextPatches) {
+        let module = place.module;
         let Some(decl) = module.declarations().decls.get(id) else {
             return;
         };
@@ -309,7 +319,7 @@ impl<'m> LinkEmitter<'m> {
             .collect();
         let (mut stays, mut forwards, mut align) = (Vec::new(), Vec::new(), 0);
         for (_, shared) in &names {
-            let stay = self.stays(at.input, *shared);
+            let stay = self.stays(place.input, *shared);
             stays.push(stay);
             if stay {
                 let shared = shared.and_then(|i| self.shared.get(i));
@@ -322,38 +332,39 @@ impl<'m> LinkEmitter<'m> {
                 forwards.push(b'\n');
             }
         }
-        let span = at.item.extent.statement;
-        let read = || Declaration::read(module, span);
+        let span = place.item.extent.statement;
+        let read_declaration = || Declaration::read(module, span);
         if stays.contains(&true) {
-            let is_hidden = |(name, shared): &(Name<'_>, Option<usize>)| {
+            let are_hidden = names.iter().all(|(name, shared)| {
                 let shared = shared.and_then(|i| self.shared.get(i));
                 self.is_hidden(name.0) && !shared.is_some_and(|s| s.forwarded)
-            };
-            if decl.linkage == Some(Linkage::Visible) && names.iter().all(is_hidden) {
-                at.hide(patches);
+            });
+            if decl.linkage == Some(Linkage::Visible) && are_hidden {
+                place.hide(patches);
             }
             if align > alignment(module, decl.align, decl.ty, decl.vector) {
-                read().align(align, patches);
+                read_declaration().align(align, patches);
             }
         }
-        if stays.contains(&false) && !read().replace(patches, span, &stays, &forwards) {
+        if stays.contains(&false) && !read_declaration().replace(patches, span, &stays, &forwards) {
             match decl.linkage {
-                Some(Linkage::Extern) => at.remove(patches),
-                _ => patches.remove(at.item.extent.removal()),
+                Some(Linkage::Extern) => place.remove(patches),
+                _ => patches.remove(place.item.extent.removal()),
             }
         }
     }
 
     /// Warns about pragmas that not all modules have.
-    fn notes(&mut self) -> Vec<LinkDiagnostic> {
+    fn pragma_warnings(&mut self) -> Vec<LinkDiagnostic> {
         self.pragmas.sort_unstable_by_key(|p| p.text);
-        let of = self.pragmas.iter();
-        let of = of.filter(|p| p.modules.len() < self.modules.len());
-        of.map(|pragma| {
-            let message = "this pragma also applies to the other modules after linking";
-            let warning = Diagnostic::warning(Code::SpreadingPragma, pragma.span, message);
-            about(pragma.input, warning)
-        })
-        .collect()
+        self.pragmas
+            .iter()
+            .filter(|pragma| pragma.modules.len() < self.modules.len())
+            .map(|pragma| {
+                let message = "this pragma also applies to the other modules after linking";
+                let warning = Diagnostic::warning(Code::SpreadingPragma, pragma.span, message);
+                about(pragma.input, warning)
+            })
+            .collect()
     }
 }

@@ -18,58 +18,55 @@ pub(super) struct Header {
 }
 
 /// The spans of a directive.
-fn places(module: &Module, directive: Directive) -> impl Iterator<Item = Span> + '_ {
-    let all = module
+fn spans(module: &Module, directive: Directive) -> impl Iterator<Item = Span> + '_ {
+    module
         .items()
-        .filter(move |(_, item)| module.directive(*item) == Some(directive));
-    all.map(|(id, _)| module.span(id))
+        .filter(move |(_, item)| module.directive(*item) == Some(directive))
+        .map(|(id, _)| module.span(id))
 }
 
 /// The span of a directive, or the start of the text.
-fn place(module: &Module, directive: Directive) -> Span {
-    places(module, directive).next().unwrap_or_default()
+fn first_span(module: &Module, directive: Directive) -> Span {
+    spans(module, directive).next().unwrap_or_default()
 }
 
-/// The merged header, or why the headers are incompatible.
-pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Header> {
-    let versions = modules.iter().filter_map(|m| m.header().version);
-    let version = versions.max()?;
-    let target = target(modules, found);
-    address_sizes(modules, found);
+/// Merges the headers. If they are incompatible, adds the reasons to `diagnostics`.
+pub(super) fn unite(modules: &[&Module], diagnostics: &mut Vec<LinkDiagnostic>) -> Option<Header> {
+    let version = modules.iter().filter_map(|m| m.header().version).max()?;
+    let target = target(modules, diagnostics);
+    address_sizes(modules, diagnostics);
     let debug = modules
         .iter()
         .any(|m| m.has_target_option(TargetOption::Debug));
     for option in [TargetOption::TexmodeIndependent, TargetOption::MapF64ToF32] {
-        let has = |m: &&Module| m.has_target_option(option);
-        let (with, without) = (
-            modules.iter().position(has),
-            modules.iter().position(|m| !has(m)),
-        );
+        let with = modules.iter().position(|m| m.has_target_option(option));
+        let without = modules.iter().position(|m| !m.has_target_option(option));
         if let (Some(with), Some(without)) = (with, without)
             && let (Some(a), Some(b)) = (modules.get(with), modules.get(without))
         {
             let message =
                 format!("this module has the target option `{option}`, and another one does not");
-            let (at, other) = (place(a, Directive::Target), place(b, Directive::Target));
-            let d = Diagnostic::error(Code::DifferentOptions, at, message);
-            found.push(about(with, d).with(without, other, "this one"));
+            let span = first_span(a, Directive::Target);
+            let difference = Diagnostic::error(Code::DifferentOptions, span, message);
+            let other_span = first_span(b, Directive::Target);
+            diagnostics.push(about(with, difference).with(without, other_span, "this one"));
         }
     }
-    let floor = target.map_or(version, Target::min_version);
+    let min_version = target.map_or(version, Target::min_version);
     let header = Header {
-        version: version.max(floor),
+        version: version.max(min_version),
         target,
         debug,
     };
     for (input, module) in modules.iter().enumerate() {
-        header.check(input, module, found);
+        header.check(input, module, diagnostics);
     }
     Some(header)
 }
 
 /// The lowest target that supports all modules.
-fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target> {
-    let targets = || modules.iter().filter_map(|m| m.header().target);
+fn target(modules: &[&Module], diagnostics: &mut Vec<LinkDiagnostic>) -> Option<Target> {
+    let targets: Vec<Target> = modules.iter().filter_map(|m| m.header().target).collect();
     let (mut input, mut highest) = (0, modules.first()?.header().target?);
     for (i, module) in modules.iter().enumerate() {
         let Some(target) = module.header().target else {
@@ -79,56 +76,70 @@ fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target
             (input, highest) = (i, target);
         }
     }
-    if targets().all(|t| highest.implies(t)) {
+    if targets.iter().all(|t| highest.implies(*t)) {
         return Some(highest);
     }
     // Otherwise there may be one that supports both a family and a newer architecture.
-    let all = Target::ALL.iter().copied();
-    let having: Vec<Target> = all.filter(|c| targets().all(|t| c.implies(t))).collect();
-    let mut least = having.iter().copied();
-    if let Some(least) = least.find(|c| having.iter().all(|other| other.implies(*c))) {
-        return Some(least);
+    let common: Vec<Target> = Target::ALL
+        .iter()
+        .copied()
+        .filter(|candidate| targets.iter().all(|t| candidate.implies(*t)))
+        .collect();
+    if let Some(lowest) = common
+        .iter()
+        .copied()
+        .find(|candidate| common.iter().all(|target| target.implies(*candidate)))
+    {
+        return Some(lowest);
     }
-    let other = modules.iter().position(|m| {
-        let target = m.header().target;
-        target.is_some_and(|t| !highest.implies(t))
+    let unsupported = modules.iter().position(|m| {
+        m.header()
+            .target
+            .is_some_and(|target| !highest.implies(target))
     });
-    if let Some(other) = other
-        && let (Some(a), Some(b)) = (modules.get(input), modules.get(other))
+    if let Some(unsupported) = unsupported
+        && let (Some(a), Some(b)) = (modules.get(input), modules.get(unsupported))
         && let Some(second) = b.header().target
     {
         let message = format!("no target supports both `{highest}` and `{second}`");
-        let at = place(a, Directive::Target);
-        let d = Diagnostic::error(Code::DifferentTargets, at, message);
-        let at = place(b, Directive::Target);
-        found.push(about(input, d).with(other, at, format!("`{second}` here")));
+        let span = first_span(a, Directive::Target);
+        let conflict = Diagnostic::error(Code::DifferentTargets, span, message);
+        diagnostics.push(about(input, conflict).with(
+            unsupported,
+            first_span(b, Directive::Target),
+            format!("`{second}` here"),
+        ));
     }
     None
 }
 
-fn address_sizes(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
-    let size = |m: &Module| m.header().address_size.unwrap_or(32);
-    let Some((first, rest)) = modules.split_first() else {
+fn address_sizes(modules: &[&Module], diagnostics: &mut Vec<LinkDiagnostic>) {
+    let address_size = |m: &Module| m.header().address_size.unwrap_or(32);
+    let Some((first, later_modules)) = modules.split_first() else {
         return;
     };
-    for (i, module) in (1..).zip(rest) {
-        let (a, b) = (size(first), size(module));
+    for (input, module) in (1..).zip(later_modules) {
+        let (a, b) = (address_size(first), address_size(module));
         if a != b {
             let message =
                 format!("addresses have {b} bits in this module and {a} bits in another one");
-            let at = place(module, Directive::AddressSize);
-            let d = Diagnostic::error(Code::DifferentAddressSizes, at, message);
-            let at = place(first, Directive::AddressSize);
-            found.push(about(i, d).with(0, at, format!("{a} bits here")));
+            let span = first_span(module, Directive::AddressSize);
+            let difference = Diagnostic::error(Code::DifferentAddressSizes, span, message);
+            diagnostics.push(about(input, difference).with(
+                0,
+                first_span(first, Directive::AddressSize),
+                format!("{a} bits here"),
+            ));
         }
     }
 }
 
 impl Header {
-    /// Diagnostics for what is illegal under this header.
-    fn check(&self, input: usize, module: &Module, found: &mut Vec<LinkDiagnostic>) {
-        let own = (module.header().version, module.header().target);
-        if own == (Some(self.version), self.target) || self.target.is_none() {
+    /// Reports errors that the module has under this header and not under its old one.
+    fn check(&self, input: usize, module: &Module, diagnostics: &mut Vec<LinkDiagnostic>) {
+        let is_unchanged =
+            module.header().version == Some(self.version) && module.header().target == self.target;
+        if is_unchanged || self.target.is_none() {
             return;
         }
         let options = Options::default()
@@ -136,29 +147,29 @@ impl Header {
             .with_target(self.target);
         let header: Vec<Span> = [Directive::Version, Directive::Target]
             .into_iter()
-            .flat_map(|d| places(module, d))
+            .flat_map(|d| spans(module, d))
             .collect();
         for d in ptx_verify::verify(module, &options) {
-            let old = header
+            let is_in_old_header = header
                 .iter()
                 .any(|h| h.start <= d.span.start && d.span.start < h.end);
-            if d.severity == Severity::Error && !old {
-                found.push(about(input, d));
+            if d.severity == Severity::Error && !is_in_old_header {
+                diagnostics.push(about(input, d));
             }
         }
     }
 
     /// Writes version and target to the first module.
     pub(super) fn write(&self, module: &Module, patches: &mut TextPatches) {
-        let mut value = |directive, new: &str| {
-            let place = module.header_value(directive).and_then(|(_, place)| place);
-            if let Some(span) = place.filter(|s| s.of(module.source()) != new.as_bytes()) {
+        let mut write_value = |directive, new: &str| {
+            let old_span = module.header_value(directive).and_then(|(_, span)| span);
+            if let Some(span) = old_span.filter(|s| s.of(module.source()) != new.as_bytes()) {
                 patches.replace(span, new);
             }
         };
-        value(Directive::Version, &self.version.to_string());
+        write_value(Directive::Version, &self.version.to_string());
         if let Some(target) = self.target.filter(|t| module.header().target != Some(*t)) {
-            value(Directive::Target, target.text());
+            write_value(Directive::Target, target.text());
         }
     }
 
@@ -169,11 +180,11 @@ impl Header {
         has_debug_info: bool,
         patches: &mut TextPatches,
     ) {
-        let last = places(module, Directive::Target).last().unwrap_or_default();
+        let last = spans(module, Directive::Target).last().unwrap_or_default();
         let option = crate::debug::target_option(module.source(), last);
         match (self.debug && has_debug_info, option) {
             (true, None) => patches.insert(last.end, ", debug"),
-            (false, Some(at)) => patches.remove(at),
+            (false, Some(span)) => patches.remove(span),
             _ => {}
         }
     }

@@ -7,7 +7,7 @@ use ptx_ir::{Body, Item, Module};
 use super::shared_symbols::{Name, SharedNames, declared};
 use crate::items::ItemText;
 
-/// An item of a module.
+/// A piece of the text of the linked module: an item of one of the modules.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub(super) input: usize,
@@ -15,7 +15,8 @@ pub(super) struct Piece {
     pub(super) index: usize,
 }
 
-/// For each item of a module the shared names that it declares, each with whether it has the definition that is kept.
+/// For each item of a module, the indices of the shared names that it declares. The flag is set if the module has the
+/// definition of the name that is kept.
 pub(super) type Declares = Vec<Vec<(usize, bool)>>;
 
 /// Merges the items of the modules. Items next to the declaration of a name in one module are next to its definition in the
@@ -27,50 +28,55 @@ pub(super) fn merge(
     declares: &[Declares],
 ) -> Vec<Piece> {
     let mut order: Vec<Piece> = Vec::new();
-    for (input, (own, declared)) in items.iter().zip(declares).enumerate() {
-        let pieces = (0..=own.len()).map(|index| Piece { input, index });
+    for (input, (module_items, declared)) in items.iter().zip(declares).enumerate() {
+        let pieces = (0..=module_items.len()).map(|index| Piece { input, index });
         if input == 0 {
             order.extend(pieces);
             continue;
         }
         let header = header_end(modules, items);
-        // Where each name is declared first.
-        let mut placed: Vec<Option<usize>> = vec![None; names.0.len()];
-        for (at, piece) in order.iter().enumerate() {
-            let of = declares.get(piece.input).and_then(|d| d.get(piece.index));
-            for &(name, _) in of.into_iter().flatten() {
-                if let Some(place) = placed.get_mut(name) {
-                    place.get_or_insert(at);
+        // For each name, the position of its first declaration in `order`.
+        let mut first_positions: Vec<Option<usize>> = vec![None; names.0.len()];
+        for (position, piece) in order.iter().enumerate() {
+            let piece_names = declares.get(piece.input).and_then(|d| d.get(piece.index));
+            for &(name, _) in piece_names.into_iter().flatten() {
+                if let Some(first_position) = first_positions.get_mut(name) {
+                    first_position.get_or_insert(position);
                 }
             }
         }
         // The position that each item must precede.
         let goal = |index: usize| -> Option<usize> {
-            let goals = declared.get(index)?.iter().filter_map(|&(name, defined)| {
-                let at = (*placed.get(name)?)?;
-                Some(if defined { at } else { at + 1 })
-            });
-            goals.max()
+            declared
+                .get(index)?
+                .iter()
+                .filter_map(|&(name, defined)| {
+                    let position = (*first_positions.get(name)?)?;
+                    Some(if defined { position } else { position + 1 })
+                })
+                .max()
         };
-        let first = (0..own.len()).find_map(goal);
-        let last = (0..own.len()).rev().find(|&index| goal(index).is_some());
-        let mut at = first
-            .map_or(order.len(), |f| f.saturating_sub(1))
+        let first_goal = (0..module_items.len()).find_map(goal);
+        let last = (0..module_items.len())
+            .rev()
+            .find(|&index| goal(index).is_some());
+        let mut position = first_goal
+            .map_or(order.len(), |goal| goal.saturating_sub(1))
             .max(header);
-        let mut merged = Vec::with_capacity(order.len() + own.len() + 1);
-        let mut rest = order.iter().copied();
+        let mut merged = Vec::with_capacity(order.len() + module_items.len() + 1);
+        let mut remaining = order.iter().copied();
         for piece in pieces {
             if last.is_some_and(|last| piece.index > last) {
-                at = order.len();
+                position = order.len();
             } else if let Some(goal) = goal(piece.index) {
-                at = at.max(goal);
+                position = position.max(goal);
             }
-            // `piece` is before the old item at `at`.
-            let copied = order.len() - rest.len();
-            merged.extend(rest.by_ref().take(at.saturating_sub(copied)));
+            // `piece` precedes the item that `order` has at `position`.
+            let copied = order.len() - remaining.len();
+            merged.extend(remaining.by_ref().take(position.saturating_sub(copied)));
             merged.push(piece);
         }
-        merged.extend(rest);
+        merged.extend(remaining);
         order = merged;
     }
     order
@@ -82,19 +88,20 @@ pub(super) fn declares(
     items: &[Vec<ItemText>],
     shared: &SharedNames<'_>,
 ) -> Vec<Declares> {
-    let modules = modules.iter().zip(items).enumerate();
-    let of_module = modules.map(|(input, (module, items))| {
-        let of_item = items.iter().map(|item| {
-            let names = names(module, item.item).into_iter();
-            let shared = names.filter_map(|name| {
-                let index = shared.find(name)?;
-                Some((index, shared.0.get(index)?.winner == Some(input)))
-            });
-            shared.collect()
+    let mut declares = Vec::new();
+    for (input, (module, items)) in modules.iter().zip(items).enumerate() {
+        let module_declares = items.iter().map(|item| {
+            names(module, item.item)
+                .into_iter()
+                .filter_map(|name| {
+                    let index = shared.find(name)?;
+                    Some((index, shared.0.get(index)?.winner == Some(input)))
+                })
+                .collect()
         });
-        of_item.collect()
-    });
-    of_module.collect()
+        declares.push(module_declares.collect());
+    }
+    declares
 }
 
 /// The names that an item declares.
@@ -102,15 +109,18 @@ fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
     match item {
         Item::Function(id) => {
             let inner = module.body(id).into_iter().flat_map(Body::functions);
-            let all = inner
+            inner
                 .chain([id])
-                .filter_map(|id| module.functions().get(id));
-            all.map(|f| (module.name(f.name), false)).collect()
+                .filter_map(|id| module.functions().get(id))
+                .map(|function| (module.name(function.name), false))
+                .collect()
         }
-        Item::Decl(id) => {
-            let all = module.declarations().declarators(id).iter();
-            all.map(|d| declared(module, d)).collect()
-        }
+        Item::Decl(id) => module
+            .declarations()
+            .declarators(id)
+            .iter()
+            .map(|declarator| declared(module, declarator))
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -122,6 +132,6 @@ fn header_end(modules: &[&Module], items: &[Vec<ItemText>]) -> usize {
     };
     items
         .iter()
-        .take_while(|c| module.is_header(c.item))
+        .take_while(|item| module.is_header(item.item))
         .count()
 }

@@ -11,7 +11,7 @@ use ptx_isa::Directive;
 
 use super::variable::Variable;
 
-/// What a name is in a module.
+/// The role of a name in a module.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// Private to the module.
@@ -32,7 +32,7 @@ pub(super) struct Global {
     pub(super) what: SymbolKind,
 }
 
-/// What a name denotes.
+/// The kind of entity that a name denotes.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum SymbolKind {
     Function(FuncId),
@@ -48,8 +48,8 @@ pub(super) struct Globals<'m>(pub(super) Vec<(Name<'m>, Global)>);
 
 impl Globals<'_> {
     pub(super) fn get(&self, name: Name<'_>) -> Option<&Global> {
-        let at = self.0.binary_search_by(|(n, _)| n.cmp(&name)).ok()?;
-        Some(&self.0.get(at)?.1)
+        let index = self.0.binary_search_by(|(n, _)| n.cmp(&name)).ok()?;
+        Some(&self.0.get(index)?.1)
     }
 }
 
@@ -69,14 +69,14 @@ pub(super) fn declared<'m>(module: &'m Module, declarator: &Declarator) -> Name<
 }
 
 /// The names of a module with their declarations.
-pub(super) fn of(module: &Module) -> Globals<'_> {
-    let mut all: Vec<(Name<'_>, Declared)> = Vec::new();
+pub(super) fn globals(module: &Module) -> Globals<'_> {
+    let mut declarations: Vec<(Name<'_>, Declared)> = Vec::new();
     for (item, kind) in module.items() {
         match kind {
             Item::Function(id) => {
                 // A function that is declared inside of a function is a name of the module afterwards.
                 let inner = module.body(id).into_iter().flat_map(Body::functions);
-                all.extend(
+                declarations.extend(
                     inner
                         .chain([id])
                         .filter_map(|id| function(module, item, id)),
@@ -94,27 +94,29 @@ pub(super) fn of(module: &Module) -> Globals<'_> {
                             item,
                             what,
                         };
-                        all.push((declared(module, d), Declared::Variable(global)));
+                        declarations.push((declared(module, d), Declared::Variable(global)));
                     }
                 }
             }
             Item::Directive(id) => {
-                let directive = module.directives().get(id);
-                let args = directive.filter(|d| d.directive == Directive::Alias);
-                let args = args.map(|d| module.pool().slice(d.args));
-                let alias = args.and_then(|args| args.first()?.symbol());
+                let alias = module
+                    .directives()
+                    .get(id)
+                    .filter(|d| d.directive == Directive::Alias)
+                    .and_then(|d| module.pool().slice(d.args).first()?.symbol());
                 if let Some(symbol) = alias.and_then(|alias| module.symbols().get(alias)) {
-                    all.push(((module.name(symbol.name), false), Declared::Alias));
+                    declarations.push(((module.name(symbol.name), false), Declared::Alias));
                 }
             }
             _ => {}
         }
     }
     // The declarations of one name stay in their order.
-    all.sort_by_key(|(name, _)| *name);
-    let same = all.chunk_by(|a, b| a.0 == b.0);
+    declarations.sort_by_key(|(name, _)| *name);
     Globals(
-        same.filter_map(|all| Some((all.first()?.0, merged(module, all)?)))
+        declarations
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter_map(|group| Some((group.first()?.0, merged(module, group)?)))
             .collect(),
     )
 }
@@ -146,17 +148,17 @@ fn function<'m>(module: &'m Module, item: ItemId, id: FuncId) -> Option<(Name<'m
     Some(((module.name(f.name), false), Declared::Function(global, id)))
 }
 
-/// What several declarations of a name declare.
-fn merged(module: &Module, all: &[(Name<'_>, Declared)]) -> Option<Global> {
+/// Merges the declarations of one name.
+fn merged(module: &Module, declarations: &[(Name<'_>, Declared)]) -> Option<Global> {
     let linkage_of = |global: &Global| match global.what {
         SymbolKind::Function(f) => module.functions().get(f).and_then(|f| f.linkage),
         SymbolKind::Variable(..) => None,
     };
-    let mut known: Option<Global> = None;
-    for (_, declared) in all {
+    let mut merged: Option<Global> = None;
+    for (_, declared) in declarations {
         match *declared {
             Declared::Function(global, id) => {
-                let entry = known.get_or_insert(global);
+                let entry = merged.get_or_insert(global);
                 let f = module.functions().get(id).filter(|f| f.body.is_some());
                 if let Some(f) = f {
                     // Visibility need not be repeated.
@@ -168,12 +170,12 @@ fn merged(module: &Module, all: &[(Name<'_>, Declared)]) -> Option<Global> {
                 }
             }
             Declared::Variable(global) => {
-                if known.is_none_or(|known| known.role == Role::External) {
-                    known = Some(global);
+                if merged.is_none_or(|merged| merged.role == Role::External) {
+                    merged = Some(global);
                 }
             }
             Declared::Alias => {
-                if let Some(global) = &mut known
+                if let Some(global) = &mut merged
                     && let SymbolKind::Function(_) = global.what
                 {
                     global.role = role(linkage_of(global));
@@ -181,50 +183,51 @@ fn merged(module: &Module, all: &[(Name<'_>, Declared)]) -> Option<Global> {
             }
         }
     }
-    known
+    merged
 }
 
 /// The span of a name in an item.
-pub(super) fn place(module: &Module, item: ItemId, name: &str) -> Span {
+pub(super) fn name_span(module: &Module, item: ItemId, name: &str) -> Span {
     let span = module.span(item);
     let text = span.of(module.source());
-    let mut tokens = Lexer::fragment(text);
-    let same = |t: &ptx_ir::lex::Token| {
-        let word = t.span.of(text);
-        let names = [word, split_numeric_suffix(word).0];
-        t.kind == TokenKind::Ident && names.contains(&name.as_bytes())
-    };
-    tokens
-        .find(same)
+    Lexer::fragment(text)
+        .find(|token| {
+            let word = token.span.of(text);
+            let names = [word, split_numeric_suffix(word).0];
+            token.kind == TokenKind::Ident && names.contains(&name.as_bytes())
+        })
         .map_or(span, |t| t.span.shifted(span.start))
 }
 
 /// The module whose definition is kept: the first strong one, else the first weak one, else the largest common one.
-fn winner(modules: &[&Module], all: &[(usize, Global)]) -> Option<usize> {
-    let of = |linkage: Linkage| {
-        let mut found = all.iter();
-        found.find(|(_, g)| g.role == Role::Defined(linkage))
+fn winner(modules: &[&Module], declarations: &[(usize, Global)]) -> Option<usize> {
+    let first_definition = |linkage: Linkage| {
+        declarations
+            .iter()
+            .find(|(_, global)| global.role == Role::Defined(linkage))
     };
-    let strong = of(Linkage::Visible).or_else(|| of(Linkage::Weak));
-    if let Some((input, _)) = strong {
+    let strong_or_weak =
+        first_definition(Linkage::Visible).or_else(|| first_definition(Linkage::Weak));
+    if let Some((input, _)) = strong_or_weak {
         return Some(*input);
     }
-    let common = all
+    // `max_by_key` returns the last of the largest, so that the definitions are reversed.
+    declarations
         .iter()
-        .filter(|(_, g)| matches!(g.role, Role::Defined(_)));
-    let size = |(input, g): &&(usize, Global)| {
-        let module = modules.get(*input)?;
-        Variable::of(module, g)?.size()
-    };
-    // The first of the largest.
-    common.rev().max_by_key(size).map(|(input, _)| *input)
+        .filter(|(_, global)| matches!(global.role, Role::Defined(_)))
+        .rev()
+        .max_by_key(|(input, global)| {
+            let module = modules.get(*input)?;
+            Variable::of(module, global)?.size()
+        })
+        .map(|(input, _)| *input)
 }
 
 /// A name that several modules share.
 pub(super) struct SharedName<'m> {
     pub(super) name: Name<'m>,
-    /// Its declarations, each with its module.
-    pub(super) all: Vec<(usize, Global)>,
+    /// The declarations, each with the index of its module.
+    pub(super) declarations: Vec<(usize, Global)>,
     /// The module whose definition is kept.
     pub(super) winner: Option<usize>,
 }
@@ -234,21 +237,30 @@ pub(super) struct SharedNames<'m>(pub(super) Vec<SharedName<'m>>);
 
 impl<'m> SharedNames<'m> {
     pub(super) fn of(modules: &[&'m Module]) -> Self {
-        let mut all: Vec<(Name<'m>, (usize, Global))> = Vec::new();
+        let mut visible: Vec<(Name<'m>, (usize, Global))> = Vec::new();
         for (input, module) in modules.iter().enumerate() {
-            let globals = of(module).0.into_iter();
-            let visible = globals.filter(|(_, global)| global.role != Role::Private);
-            all.extend(visible.map(|(name, global)| (name, (input, global))));
+            visible.extend(
+                globals(module)
+                    .0
+                    .into_iter()
+                    .filter(|(_, global)| global.role != Role::Private)
+                    .map(|(name, global)| (name, (input, global))),
+            );
         }
-        all.sort_by_key(|(name, _)| *name);
-        let same = all.chunk_by(|a, b| a.0 == b.0).filter(|all| all.len() > 1);
-        let shared = same.filter_map(|same| {
-            let name = same.first()?.0;
-            let all: Vec<(usize, Global)> = same.iter().map(|(_, of)| *of).collect();
-            let winner = winner(modules, &all);
-            Some(SharedName { name, all, winner })
-        });
-        Self(shared.collect())
+        visible.sort_by_key(|(name, _)| *name);
+        let mut shared = Vec::new();
+        for group in visible.chunk_by(|a, b| a.0 == b.0) {
+            let [(name, _), _, ..] = group else { continue };
+            let declarations: Vec<(usize, Global)> =
+                group.iter().map(|(_, declaration)| *declaration).collect();
+            let winner = winner(modules, &declarations);
+            shared.push(SharedName {
+                name: *name,
+                declarations,
+                winner,
+            });
+        }
+        Self(shared)
     }
 
     /// The index of a name, if several modules share it.

@@ -17,31 +17,31 @@ use crate::extract::lost_note;
 use crate::items::items;
 use crate::printed::Printed;
 
-/// Why debug information is removed.
+/// The reasons why debug information is removed.
 const SEVERAL: &str = "debug sections of several modules cannot be linked";
 const RENAMED: &str = "it refers to names that were renamed";
 
 /// Prepares every module.
 pub(super) fn prepare<'m>(
     modules: &[&'m Module],
-    found: &mut Vec<LinkDiagnostic>,
+    diagnostics: &mut Vec<LinkDiagnostic>,
 ) -> Vec<Printed<'m>> {
-    let mut all: Vec<Printed<'m>> = modules.iter().map(|m| Printed::of(m)).collect();
-    let with_sections = |m: &&&Module| !m.sections().is_empty();
-    if modules.iter().filter(with_sections).count() > 1 {
-        for (input, (module, prepared)) in modules.iter().zip(&mut all).enumerate() {
+    let mut all_prepared: Vec<Printed<'m>> = modules.iter().map(|m| Printed::of(m)).collect();
+    let modules_with_sections = modules.iter().filter(|m| !m.sections().is_empty());
+    if modules_with_sections.count() > 1 {
+        for (input, (module, prepared)) in modules.iter().zip(&mut all_prepared).enumerate() {
             if let Some((without, first)) = without_sections(module) {
                 prepared.then(without.into());
-                found.push(about(input, lost_note(first, SEVERAL)));
+                diagnostics.push(about(input, lost_note(first, SEVERAL)));
             }
         }
     }
-    let current: Vec<&Module> = all.iter().map(Printed::module).collect();
-    let renamings = renamings(&current, found);
-    for (input, (prepared, renaming)) in all.iter_mut().zip(&renamings).enumerate() {
-        rename(prepared, renaming, input, found);
+    let current: Vec<&Module> = all_prepared.iter().map(Printed::module).collect();
+    let renamings = renamings(&current, diagnostics);
+    for (input, (prepared, renaming)) in all_prepared.iter_mut().zip(&renamings).enumerate() {
+        rename(prepared, renaming, input, diagnostics);
     }
-    all
+    all_prepared
 }
 
 /// The module without debug sections, except those that its code refers to.
@@ -60,7 +60,7 @@ fn without_sections(module: &Module) -> Option<(Rewritten, Span)> {
     Some((patches.apply(module.source()), first?))
 }
 
-/// Renames what would have the same name as something of another module.
+/// Finds new names for symbols and labels that would have the same name as those of another module.
 struct Conflicts<'m> {
     modules: &'m [&'m Module],
     globals: Vec<Globals<'m>>,
@@ -70,8 +70,8 @@ struct Conflicts<'m> {
     renamings: Vec<Renaming>,
 }
 
-fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renaming> {
-    let globals: Vec<Globals<'_>> = modules.iter().map(|m| shared_symbols::of(m)).collect();
+fn renamings(modules: &[&Module], diagnostics: &mut Vec<LinkDiagnostic>) -> Vec<Renaming> {
+    let globals: Vec<Globals<'_>> = modules.iter().map(|m| shared_symbols::globals(m)).collect();
     let mut holders: Vec<(Name<'_>, usize)> = Vec::new();
     for (input, names) in globals.iter().enumerate() {
         holders.extend(names.0.iter().map(|(name, _)| (*name, input)));
@@ -85,7 +85,7 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         renamings: modules.iter().map(|_| Renaming::new()).collect(),
     };
     for (name, input) in conflicts.symbols() {
-        conflicts.rename_symbol(name, input, found);
+        conflicts.rename_symbol(name, input, diagnostics);
     }
     conflicts.rename_labels();
     conflicts.renamings
@@ -94,8 +94,9 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
 /// The rows of a sorted table that have a key.
 fn rows<K: Ord, V>(table: &[(K, V)], key: K) -> &[(K, V)] {
     let first = table.partition_point(|(k, _)| *k < key);
-    let rest = table.get(first..).unwrap_or_default();
-    rest.get(..rest.partition_point(|(k, _)| *k <= key))
+    let suffix = table.get(first..).unwrap_or_default();
+    suffix
+        .get(..suffix.partition_point(|(k, _)| *k <= key))
         .unwrap_or_default()
 }
 
@@ -103,13 +104,17 @@ impl<'m> Conflicts<'m> {
     /// The modules with plain names that a range of another module has as members, such as `t3` for `t<4>`: the name of the
     /// range, and the module.
     fn members(&self) -> Vec<(&'m str, usize)> {
-        let plain = self.holders.iter().filter(|((_, range), _)| !range);
-        let members = plain.filter_map(|&((name, _), input)| {
-            let (prefix, digits) = split_numeric_suffix_str(name);
-            let conflicts = !digits.is_empty() && !rows(&self.holders, (prefix, true)).is_empty();
-            conflicts.then_some((prefix, input))
-        });
-        let mut members: Vec<(&str, usize)> = members.collect();
+        let mut members: Vec<(&str, usize)> = self
+            .holders
+            .iter()
+            .filter(|((_, range), _)| !range)
+            .filter_map(|&((name, _), input)| {
+                let (prefix, digits) = split_numeric_suffix_str(name);
+                let is_member =
+                    !digits.is_empty() && !rows(&self.holders, (prefix, true)).is_empty();
+                is_member.then_some((prefix, input))
+            })
+            .collect();
         members.sort_unstable();
         members
     }
@@ -132,12 +137,14 @@ impl<'m> Conflicts<'m> {
             };
             // One of them keeps the name: a visible one, one that debug information refers to, or the first.
             let shared = holders.iter().any(|(_, input)| !is_private(*input));
-            let debugged = |input: &usize| {
-                let module = self.modules.get(*input);
-                module.is_some_and(|m| !m.sections().is_empty())
-            };
-            let mut inputs = holders.iter().map(|(_, input)| *input);
-            let kept = inputs.find(debugged).unwrap_or(first);
+            let kept = holders
+                .iter()
+                .map(|(_, input)| *input)
+                .find(|input| {
+                    let module = self.modules.get(*input);
+                    module.is_some_and(|m| !m.sections().is_empty())
+                })
+                .unwrap_or(first);
             for &(_, input) in holders {
                 let keeps = !shared && kept == input && !has_other(plain, input);
                 if is_private(input) && !keeps {
@@ -152,7 +159,7 @@ impl<'m> Conflicts<'m> {
         &mut self,
         (name, range): Name<'m>,
         input: usize,
-        found: &mut Vec<LinkDiagnostic>,
+        diagnostics: &mut Vec<LinkDiagnostic>,
     ) {
         let global = self.globals.get(input).and_then(|g| g.get((name, range)));
         let (Some(global), Some(module)) = (global, self.modules.get(input)) else {
@@ -167,9 +174,9 @@ impl<'m> Conflicts<'m> {
             && module.functions().get(f).map(|f| f.kind) == Some(FunctionKind::Entry)
         {
             let message = format!("the kernel `{name}` is renamed to `{new}`");
-            let at = shared_symbols::place(module, global.item, name);
-            let d = Diagnostic::warning(Code::RenamedKernel, at, message);
-            found.push(about(input, d));
+            let span = shared_symbols::name_span(module, global.item, name);
+            let warning = Diagnostic::warning(Code::RenamedKernel, span, message);
+            diagnostics.push(about(input, warning));
         }
         if let Some(renaming) = self.renamings.get_mut(input) {
             renaming.set(Entity::Symbol(global.symbol), new);
@@ -222,27 +229,27 @@ fn rename(
     prepared: &mut Printed<'_>,
     renaming: &Renaming,
     input: usize,
-    found: &mut Vec<LinkDiagnostic>,
+    diagnostics: &mut Vec<LinkDiagnostic>,
 ) {
     if renaming.is_empty() {
         return;
     }
-    let apply = |module: &Module| renaming.apply(module, &Names::of(module));
-    let mut rewritten = apply(prepared.module());
+    let apply_renaming = |module: &Module| renaming.apply(module, &Names::of(module));
+    let mut rewritten = apply_renaming(prepared.module());
     if matches!(rewritten, Err(RenameError::Used(_)))
         && let Some((without, first)) = without_sections(prepared.module())
     {
         prepared.then(without.into());
-        found.push(about(input, lost_note(first, RENAMED)));
-        rewritten = apply(prepared.module());
+        diagnostics.push(about(input, lost_note(first, RENAMED)));
+        rewritten = apply_renaming(prepared.module());
     }
     match rewritten {
         Ok(rewriting) => prepared.then(rewriting),
         Err(error) => {
             let message =
                 format!("a name of this module conflicts with one of another module: {error}");
-            let d = Diagnostic::error(Code::DuplicateDefinition, Span::default(), message);
-            found.push(about(input, d));
+            let conflict = Diagnostic::error(Code::DuplicateDefinition, Span::default(), message);
+            diagnostics.push(about(input, conflict));
         }
     }
 }

@@ -40,7 +40,7 @@ impl<'m> Variable<'m> {
         sizes
     }
 
-    /// Its size in bytes; `None` if the array has no size.
+    /// The size of the variable in bytes; `None` if the array has no size.
     pub(super) fn size(&self) -> Option<i64> {
         let element = i64::from(self.decl.ty.known()?.bits() / 8) * i64::from(self.decl.vector);
         let bytes = self.dims().into_iter().fold(element, i64::saturating_mul);
@@ -51,23 +51,28 @@ impl<'m> Variable<'m> {
         alignment(self.module, self.decl.align, self.decl.ty, self.decl.vector)
     }
 
-    /// Whether two variables have the same type.
+    /// Whether two variables have the same type. The first length may be missing in one of the declarations.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let (a, b) = (self.dims(), other.dims());
-        let open = |n: &i64| *n == 0;
-        let first =
-            a.first() == b.first() || a.first().is_some_and(open) || b.first().is_some_and(open);
-        let type_of = |v: &Self| (v.decl.ty, v.decl.vector);
-        type_of(self) == type_of(other) && first && a.len() == b.len() && a.get(1..) == b.get(1..)
+        let have_compatible_lengths =
+            a.first() == b.first() || a.first() == Some(&0) || b.first() == Some(&0);
+        self.decl.ty == other.decl.ty
+            && self.decl.vector == other.decl.vector
+            && have_compatible_lengths
+            && a.len() == b.len()
+            && a.get(1..) == b.get(1..)
     }
 }
 
+/// The lengths of the dimensions of an array; 0 for a missing length.
 pub(super) fn sizes(module: &Module, dims: &[Operand]) -> Vec<i64> {
-    let size = |d: &Operand| module.pool().integer(*d).unwrap_or(0);
-    dims.iter().map(size).collect()
+    dims.iter()
+        .map(|dim| module.pool().integer(*dim).unwrap_or(0))
+        .collect()
 }
 
+/// The declared alignment in bytes, or else that of the type.
 pub(super) fn alignment(module: &Module, align: Operand, ty: TypeName, vector: u8) -> i64 {
-    let natural = || i64::from(ty.known().map_or(8, ScalarType::bits) / 8) * i64::from(vector);
-    module.pool().integer(align).unwrap_or_else(natural)
+    let natural = i64::from(ty.known().map_or(8, ScalarType::bits) / 8) * i64::from(vector);
+    module.pool().integer(align).unwrap_or(natural)
 }
