@@ -30,8 +30,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         return Vec::new();
     };
     let mut steps = Vec::new();
-    let known = view.reached().filter(|(_, _, facts)| facts.is_known());
-    for (stmt, inst, facts) in known {
+    for (stmt, inst, facts) in view.reached().filter(|(_, _, facts)| facts.is_known()) {
         let block = view.cfg.of_statement(stmt);
         if block.is_some_and(|b| constants.is_executable(b)) {
             let plan = Plan {

@@ -78,9 +78,9 @@ impl<'a> Copies<'a> {
             let class = view.variables.class(view.scalar(register)?)?;
             Some(class.bits())
         };
-        let has_whole_width =
+        let copies_all_bits =
             width.is_some() && register_width(to) == width && register_width(from) == width;
-        (is_movable_copy && has_whole_width).then_some(Pair { to, from })
+        (is_movable_copy && copies_all_bits).then_some(Pair { to, from })
     }
 
     /// A register that the statement `since` reads and does not write still has that value at `stmt`, which it dominates.
@@ -90,18 +90,19 @@ impl<'a> Copies<'a> {
             return false;
         };
         let writes = self.writes.row(variable.as_u32());
-        let statement = |id: u32| match view.ssa.value(ValueId::new(id)) {
+        let writing_statement = |id: u32| match view.ssa.value(ValueId::new(id)) {
             Value::Def { stmt, .. } => stmt,
             _ => since,
         };
         let block = view.cfg.of_statement(since);
         if block.is_some() && block == view.cfg.of_statement(stmt) && view.precedes(since, stmt) {
             // Writes are in the order of the statements. The statement itself may be the first of them.
-            let next = writes.partition_point(|id| view.precedes(statement(*id), since));
-            let next = writes.get(next);
-            return !next.is_some_and(|id| view.precedes(statement(*id), stmt));
+            let next = writes.partition_point(|id| view.precedes(writing_statement(*id), since));
+            return !writes
+                .get(next)
+                .is_some_and(|id| view.precedes(writing_statement(*id), stmt));
         }
-        let mut writes = writes.iter().map(|id| statement(*id));
+        let mut writes = writes.iter().map(|id| writing_statement(*id));
         writes.len() <= MAX_WRITES && !writes.any(|w| w == since || view.dominates(since, w))
     }
 

@@ -129,8 +129,11 @@ pub fn clean_in_place(module: &mut Module, options: &Options) -> Report {
         pending.extend(functions.iter().map(|id| (id, &options.passes[..])));
         while !pending.is_empty() {
             let planned = plan(module, &calls, &pending, &mut report);
-            pending = planned.iter().map(|p| (p.function, p.rest)).collect();
-            pending.retain(|(_, rest)| !rest.is_empty());
+            pending = planned
+                .iter()
+                .map(|p| (p.function, p.later_passes))
+                .collect();
+            pending.retain(|(_, passes)| !passes.is_empty());
             changed.extend(apply(module, planned, &mut report));
         }
         report.rounds += 1;
@@ -144,20 +147,21 @@ struct Planned<'o> {
     function: FuncId,
     pass: Pass,
     steps: Vec<Step>,
-    /// The passes after it.
-    rest: &'o [Pass],
+    /// The passes after `pass`, which analyze the changed function.
+    later_passes: &'o [Pass],
 }
 
-/// For functions in the order of their ids, plans the first of the passes that changes the function; those before it share its
-/// analyses. What is known of calls stays true whatever clean-ups change.
+/// For functions in the order of their ids, plans the first of the passes that changes the function. The passes up to that one
+/// share the analyses of the function. `calls` is computed once: the summaries stay true whatever clean-ups change.
 fn plan<'o>(
     module: &Module,
     calls: &OnceCell<Arc<CallSummaries>>,
     pending: &[(FuncId, &'o [Pass])],
     report: &mut Report,
 ) -> Vec<Planned<'o>> {
-    let is_pending = |id| pending.binary_search_by_key(&id, |(id, _)| *id).is_ok();
-    let facts = ModuleFacts::of(module, is_pending);
+    let facts = ModuleFacts::of(module, |id| {
+        pending.binary_search_by_key(&id, |(id, _)| *id).is_ok()
+    });
     let mut planned = Vec::new();
     for &(function, passes) in pending {
         let Some(analysis) = facts.function(function).map(FunctionAnalysis::new) else {
@@ -170,9 +174,9 @@ fn plan<'o>(
                 continue;
             }
         };
-        let mut rest = passes;
-        while let Some((&pass, after)) = rest.split_first() {
-            rest = after;
+        let mut remaining = passes;
+        while let Some((&pass, later_passes)) = remaining.split_first() {
+            remaining = later_passes;
             let definition = pass.definition();
             let steps = (definition.plan)(&view);
             if !steps.is_empty() || definition.finish.is_some() {
@@ -180,7 +184,7 @@ fn plan<'o>(
                     function,
                     pass,
                     steps,
-                    rest,
+                    later_passes,
                 });
                 break;
             }
@@ -200,7 +204,7 @@ fn apply(module: &mut Module, planned: Vec<Planned<'_>>, report: &mut Report) ->
         ..
     } in planned
     {
-        let before = report.changes.len();
+        let old_changes = report.changes.len();
         if let Ok(mut editor) = module.edit(function) {
             if !steps.is_empty() {
                 checker.enter(&editor);
@@ -215,13 +219,13 @@ fn apply(module: &mut Module, planned: Vec<Planned<'_>>, report: &mut Report) ->
                     report.changes.push(change);
                 }
             }
-            let finish = pass.definition().finish.iter();
-            let removed: Vec<_> = finish.flat_map(|finish| finish(&mut editor)).collect();
-            for (stmt, why) in removed {
-                report.changes.push(change(&editor, pass, stmt, why.into()));
+            if let Some(finish) = pass.definition().finish {
+                for (stmt, why) in finish(&mut editor) {
+                    report.changes.push(change(&editor, pass, stmt, why.into()));
+                }
             }
         }
-        if report.changes.len() > before {
+        if report.changes.len() > old_changes {
             changed.push(function);
         }
     }

@@ -70,7 +70,7 @@ impl Pass {
         self.definition().term
     }
 
-    /// What it does, in one sentence without a full stop.
+    /// A description of the clean-up, in one sentence without a full stop.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         self.definition().summary

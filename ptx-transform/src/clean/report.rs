@@ -1,4 +1,4 @@
-//! What clean-ups changed.
+//! Report of the changes of clean-ups.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ pub struct Change {
     pub function: FuncId,
     /// The statement as it is in the source, before all changes.
     pub span: Span,
-    /// What allowed the change, such as `%r3 is never read`.
+    /// The reason that allowed the change, such as `%r3 is never read`.
     pub why: String,
 }
 
@@ -52,11 +52,11 @@ impl Report {
     }
 
     pub(super) fn skip(&mut self, skipped: Skipped) {
-        let at = self
+        let position = self
             .skipped
             .binary_search_by_key(&skipped.function, |s| s.function);
-        if let Err(at) = at {
-            self.skipped.insert(at, skipped);
+        if let Err(index) = position {
+            self.skipped.insert(index, skipped);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Unreachable-code elimination: instructions that control never reaches are removed.
 //!
-//! Their `.loc` directives are removed, too. Declarations, tables of labels and statements that were not recognized stay.
+//! The `.loc` directives of these instructions are removed, too. Declarations, tables of labels and statements that were not recognized stay.
 //! Afterwards, unreferenced labels and tables are removed.
 
 use alloc::string::String;
@@ -23,8 +23,11 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn remove_unused_labels(editor: &mut Editor<'_>) -> Vec<(StmtId, &'static str)> {
-    let removed = editor.remove_unused_labels().into_iter();
-    removed.map(|stmt| (stmt, "unreferenced")).collect()
+    editor
+        .remove_unused_labels()
+        .into_iter()
+        .map(|stmt| (stmt, "unreferenced"))
+        .collect()
 }
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {

@@ -13,7 +13,7 @@ use super::fresh_names::FreshNames;
 use crate::debug;
 use crate::items::ItemText;
 
-/// What happens to the debug information of one module: old and new numbers and labels, sorted.
+/// The changes of the debug information of one module: old and new numbers and labels, sorted.
 #[derive(Clone, Default)]
 struct Changes<'m> {
     files: Vec<(i64, i64)>,
@@ -21,30 +21,30 @@ struct Changes<'m> {
 }
 
 impl Changes<'_> {
-    /// Of several new numbers, the last one counts.
+    /// Sets the new number of a file; the last call for a number counts.
     fn renumber(&mut self, old: i64, new: i64) {
-        let at = self.files.partition_point(|(n, _)| *n < old);
-        match self.files.get_mut(at) {
+        let index = self.files.partition_point(|(n, _)| *n < old);
+        match self.files.get_mut(index) {
             Some(file) if file.0 == old => file.1 = new,
-            _ => self.files.insert(at, (old, new)),
+            _ => self.files.insert(index, (old, new)),
         }
     }
 
     fn file(&self, text: &[u8]) -> Option<i64> {
         let old: i64 = core::str::from_utf8(text).ok()?.parse().ok()?;
-        let at = self
+        let index = self
             .files
             .binary_search_by_key(&old, |(old, _)| *old)
             .ok()?;
-        Some(self.files.get(at)?.1)
+        Some(self.files.get(index)?.1)
     }
 
     fn label(&self, text: &[u8]) -> Option<&str> {
-        let at = self
+        let index = self
             .labels
             .binary_search_by(|(old, _)| old.as_bytes().cmp(text))
             .ok()?;
-        Some(&self.labels.get(at)?.1)
+        Some(&self.labels.get(index)?.1)
     }
 }
 
@@ -56,47 +56,50 @@ pub(super) fn unite(
     patches: &mut [TextPatches],
 ) -> Vec<(usize, usize)> {
     let mut changes = vec![Changes::default(); modules.len()];
-    let dropped = renumber(modules, items, patches, &mut changes);
-    rename(modules, &mut changes);
+    let duplicates = renumber(modules, items, patches, &mut changes);
+    rename_labels(modules, &mut changes);
     for (((module, items), change), patches) in modules.iter().zip(items).zip(&changes).zip(patches)
     {
         if !change.files.is_empty() || !change.labels.is_empty() {
-            places(module, items, change, patches);
+            write_changes(module, items, change, patches);
         }
     }
-    dropped
+    duplicates
 }
 
 /// A `.file` directive.
 struct File {
-    /// The index of its item.
+    /// The index of the directive among the items of the module.
     item: usize,
     number: i64,
-    /// Its other arguments.
+    /// The arguments after the number. Equal keys denote the same file.
     key: Vec<u8>,
 }
 
 /// The `.file` directives of a module.
 fn files(input: usize, module: &Module, items: &[ItemText]) -> Vec<File> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     let mut embedded: Vec<i64> = debug::embedded(module).collect();
     embedded.sort_unstable();
     for (item, text) in items.iter().enumerate() {
         let Item::Directive(id) = text.item else {
             continue;
         };
-        let directive = module.directives().get(id);
-        let directive = directive.filter(|d| d.directive == Directive::File);
-        let Some((d, number)) = directive.and_then(|d| Some((d, file_number(module, d)?))) else {
+        let Some((directive, number)) = module
+            .directives()
+            .get(id)
+            .filter(|directive| directive.directive == Directive::File)
+            .and_then(|directive| Some((directive, file_number(module, directive)?)))
+        else {
             continue;
         };
         let mut key = Vec::new();
-        for argument in module.pool().slice(d.args).iter().skip(1) {
+        for argument in module.pool().slice(directive.args).iter().skip(1) {
             match argument {
-                // With its quotes.
+                // The bytes include the quotes.
                 Operand::Str(name) => key.extend(module.name_bytes(*name)),
-                other => {
-                    let value = module.pool().integer(*other).unwrap_or(0);
+                operand => {
+                    let value = module.pool().integer(*operand).unwrap_or(0);
                     key.push(b'#');
                     key.extend(value.to_le_bytes());
                 }
@@ -106,60 +109,69 @@ fn files(input: usize, module: &Module, items: &[ItemText]) -> Vec<File> {
             // Another module may contain another text of this name.
             key.extend(input.to_le_bytes());
         }
-        found.push(File { item, number, key });
+        files.push(File { item, number, key });
     }
-    found
+    files
 }
 
-/// Gives files of several modules different numbers; returns those that an earlier module has.
+/// Renumbers the files, so that different files have different numbers. Returns the directives that an earlier module has.
 fn renumber(
     modules: &[&Module],
     items: &[Vec<ItemText>],
     patches: &mut [TextPatches],
     changes: &mut [Changes<'_>],
 ) -> Vec<(usize, usize)> {
-    let all: Vec<Vec<File>> = modules
+    let module_files: Vec<Vec<File>> = modules
         .iter()
         .zip(items)
         .enumerate()
-        .map(|(input, (m, items))| files(input, m, items))
+        .map(|(input, (module, items))| files(input, module, items))
         .collect();
-    let mut next = all.iter().flatten().map(|f| f.number).max().unwrap_or(0);
+    let mut highest_number = module_files
+        .iter()
+        .flatten()
+        .map(|file| file.number)
+        .max()
+        .unwrap_or(0);
     // The data of sections refer to files by number, so these numbers stay.
-    let (mut order, rest): (Vec<usize>, Vec<usize>) = (0..modules.len()).partition(|input| {
-        modules
-            .get(*input)
-            .is_some_and(|m| !m.sections().is_empty())
-    });
-    order.extend(rest);
-    // The files of earlier modules, with their numbers; and the numbers, as bytes.
-    let (mut known, mut numbers) = (Interner::default(), Vec::new());
-    let mut taken = Interner::default();
-    let mut dropped = Vec::new();
+    let (mut order, without_sections): (Vec<usize>, Vec<usize>) =
+        (0..modules.len()).partition(|input| {
+            modules
+                .get(*input)
+                .is_some_and(|m| !m.sections().is_empty())
+        });
+    order.extend(without_sections);
+    // The keys of the files of earlier modules, and their numbers in the same order.
+    let (mut keys, mut numbers) = (Interner::default(), Vec::new());
+    // The numbers in use, as bytes.
+    let mut used_numbers = Interner::default();
+    let mut duplicates = Vec::new();
     for input in order {
-        let (Some(module), Some(items), Some(files)) =
-            (modules.get(input), items.get(input), all.get(input))
-        else {
+        let (Some(module), Some(items), Some(files)) = (
+            modules.get(input),
+            items.get(input),
+            module_files.get(input),
+        ) else {
             continue;
         };
         let (Some(change), Some(patches)) = (changes.get_mut(input), patches.get_mut(input)) else {
             continue;
         };
-        let mut own: Vec<(&[u8], i64)> = Vec::new();
+        let mut new_files: Vec<(&[u8], i64)> = Vec::new();
         for file in files {
             let number = file.number;
-            if let Some(at) = known.find(&file.key) {
-                dropped.push((input, file.item));
-                if let Some(other) = numbers.get(at as usize).copied().filter(|n| *n != number) {
-                    change.renumber(number, other);
+            if let Some(key) = keys.find(&file.key) {
+                duplicates.push((input, file.item));
+                if let Some(earlier) = numbers.get(key as usize).copied().filter(|n| *n != number) {
+                    change.renumber(number, earlier);
                 }
                 continue;
             }
             let mut new = number;
-            if !taken.intern(&number.to_le_bytes()).1 {
-                next += 1;
-                new = next;
-                taken.intern(&new.to_le_bytes());
+            if !used_numbers.intern(&number.to_le_bytes()).1 {
+                highest_number += 1;
+                new = highest_number;
+                used_numbers.intern(&new.to_le_bytes());
                 change.renumber(number, new);
                 if let Some(item) = items.get(file.item) {
                     let span = item.extent.statement;
@@ -169,48 +181,54 @@ fn renumber(
                     }
                 }
             }
-            own.push((&file.key, new));
+            new_files.push((&file.key, new));
         }
         // Of several numbers of one file, the last one counts.
-        for (key, number) in own {
-            let (at, is_new) = known.intern(key);
-            match numbers.get_mut(at as usize) {
-                Some(known) if !is_new => *known = number,
+        for (key, number) in new_files {
+            let (index, is_new) = keys.intern(key);
+            match numbers.get_mut(index as usize) {
+                Some(last_number) if !is_new => *last_number = number,
                 _ => numbers.push(number),
             }
         }
     }
-    dropped.sort_unstable();
-    dropped
+    duplicates.sort_unstable();
+    duplicates
 }
 
-/// Labels of sections that an earlier module has as well.
-fn rename<'m>(modules: &[&'m Module], changes: &mut [Changes<'m>]) {
+/// Adds new names of the labels of sections that an earlier module has as well.
+fn rename_labels<'m>(modules: &[&'m Module], changes: &mut [Changes<'m>]) {
     let mut fresh = FreshNames::new(modules);
     let mut seen = Interner::default();
     for (input, (module, change)) in modules.iter().zip(changes).enumerate() {
         let labels = module.sections().values().flat_map(debug::labels);
-        let mut own: Vec<&str> = labels.map(|n| module.name(n)).collect();
-        own.sort_unstable();
-        own.dedup();
-        for &name in own.iter().filter(|n| seen.find(n.as_bytes()).is_some()) {
+        let mut names: Vec<&str> = labels.map(|label| module.name(label)).collect();
+        names.sort_unstable();
+        names.dedup();
+        for &name in names.iter().filter(|n| seen.find(n.as_bytes()).is_some()) {
             change.labels.push((name, fresh.name(name, input)));
         }
-        for name in own {
+        for name in names {
             seen.intern(name.as_bytes());
         }
     }
 }
 
 /// Writes the new numbers and labels into `.loc`, `.loc_intermediate` and sections.
-fn places(module: &Module, items: &[ItemText], change: &Changes<'_>, patches: &mut TextPatches) {
+fn write_changes(
+    module: &Module,
+    items: &[ItemText],
+    change: &Changes<'_>,
+    patches: &mut TextPatches,
+) {
     let source = module.source();
     let tokens = |span: Span| {
-        let all = Lexer::fragment(span.of(source)).filter(|t| !t.kind.is_trivia());
-        all.map(move |t| Token {
-            kind: t.kind,
-            span: t.span.shifted(span.start),
-        })
+        Lexer::fragment(span.of(source))
+            .filter(|token| !token.kind.is_trivia())
+            .map(move |token| Token {
+                kind: token.kind,
+                span: token.span.shifted(span.start),
+            })
     };
     for item in items {
         match item.item {
@@ -227,7 +245,8 @@ fn places(module: &Module, items: &[ItemText], change: &Changes<'_>, patches: &m
                 };
                 for (stmt, statement) in body.statements() {
                     if body.directive(statement).is_some_and(Directive::is_debug) {
-                        place(source, tokens(body.source_span(stmt)), change, patches);
+                        let tokens = tokens(body.source_span(stmt));
+                        write_location(source, tokens, change, patches);
                     }
                 }
             }
@@ -247,8 +266,9 @@ fn places(module: &Module, items: &[ItemText], change: &Changes<'_>, patches: &m
     }
 }
 
-/// The file is the first number and the one after `inlined_at`; the label follows `function_name`.
-fn place(
+/// Writes the new numbers and the new label into a `.loc` directive: the file is the first number and the one after
+/// `inlined_at`; the label follows `function_name`.
+fn write_location(
     source: &[u8],
     tokens: impl Iterator<Item = Token>,
     change: &Changes<'_>,

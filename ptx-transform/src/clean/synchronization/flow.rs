@@ -1,4 +1,5 @@
-//! Which synchronization was certainly executed before a statement, or will be after it, with nothing in between that it orders.
+//! Dataflow analysis of the synchronization that was certainly executed before a statement, or will be executed after it, with
+//! nothing in between that it orders.
 
 use alloc::vec::Vec;
 
@@ -12,7 +13,8 @@ use super::super::function_view::View;
 use super::is_synchronization;
 use super::kinds::Kinds;
 
-/// Kinds that were executed on all paths, as bits. The highest one says that no path leads there from the entry or, backward, to an exit.
+/// The kinds of synchronization that were executed on all paths, as bits. The highest bit says that no path leads to this point
+/// from the entry or, backward, from this point to an exit.
 #[derive(Copy, Clone, PartialEq, Eq)]
 struct Executed(u64);
 
@@ -26,12 +28,12 @@ impl JoinSemiLattice for Executed {
 
 const UNREACHED: u64 = 1 << 63;
 
-/// What a statement does to what was executed.
+/// The effect of a statement on the executed synchronization.
 enum Effect {
     Nothing,
-    /// Accesses memory, or does what is not known.
+    /// Accesses memory, or has an unknown effect.
     Ends,
-    /// A fence or barrier, with its kind if it has one. Of a fence between accesses of the generic proxy, fences before it stay.
+    /// Executes a fence or a barrier, with its kind if it has one. Ordinary fences stay executed after another ordinary fence.
     Synchronizes(Option<usize>),
 }
 
@@ -56,9 +58,13 @@ impl<'v, 'a> Scope<'v, 'a> {
     }
 
     fn statements(&self, block: BlockId) -> Vec<(StmtId, Statement)> {
-        let block = self.view.cfg.block(block);
-        let all = block.map(|b| self.view.body().range(b.first, b.end));
-        all.into_iter().flatten().collect()
+        self.view
+            .cfg
+            .block(block)
+            .map(|block| self.view.body().range(block.first, block.end))
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn ordered(&self, block: BlockId, backward: bool) -> Vec<(StmtId, Statement)> {
@@ -79,9 +85,10 @@ impl<'v, 'a> Scope<'v, 'a> {
         if is_synchronization(&facts) {
             return Effect::Synchronizes(self.kinds.of(stmt));
         }
-        match facts.is_known() && (only_computes(&facts) || is_own_access(&facts)) {
-            true => Effect::Nothing,
-            false => Effect::Ends,
+        if facts.is_known() && (only_computes(&facts) || is_private_access(&facts)) {
+            Effect::Nothing
+        } else {
+            Effect::Ends
         }
     }
 
@@ -98,12 +105,12 @@ impl<'v, 'a> Scope<'v, 'a> {
         }
     }
 
-    /// What is left of a state at the border of a block.
-    fn between_blocks(&self, state: &mut Executed) {
+    /// Removes the kinds whose operands may have other values in another block.
+    fn remove_register_kinds(&self, state: &mut Executed) {
         state.0 &= !self.with_registers;
     }
 
-    /// Whether a statement is redundant. What a barrier waits for is before it, so that only those after another one are.
+    /// Whether a statement is redundant. A barrier waits for statements before it, so that it cannot be replaced by a later one.
     fn is_redundant(&self, stmt: StmtId, state: Executed, backward: bool) -> bool {
         let kind = self.kinds.of(stmt).filter(|_| state.0 & UNREACHED == 0);
         kind.is_some_and(|k| {
@@ -115,21 +122,21 @@ impl<'v, 'a> Scope<'v, 'a> {
 /// Whether an instruction does nothing but to compute registers and to choose the next one.
 fn only_computes(facts: &Facts<'_>) -> bool {
     let goes_on = facts.may_be_duplicated() || matches!(facts.flow(), Flow::Jump | Flow::Table);
-    goes_on && facts.memory().all(|access| is_own(&access))
+    goes_on && facts.memory().all(|access| is_private(&access))
 }
 
 /// Whether an instruction is an ordinary access to memory that other threads do not see.
-fn is_own_access(facts: &Facts<'_>) -> bool {
+fn is_private_access(facts: &Facts<'_>) -> bool {
     let is_ordinary = facts.flow() == Flow::Next
         && facts.action().is_none()
         && facts.asynchronous().is_empty()
         && facts.convergence().is_none()
         && !facts.is_volatile();
-    is_ordinary && facts.memory().next().is_some() && facts.memory().all(|a| is_own(&a))
+    is_ordinary && facts.memory().next().is_some() && facts.memory().all(|a| is_private(&a))
 }
 
 /// Whether memory belongs to one thread, or never changes.
-fn is_own(access: &MemoryAccess) -> bool {
+fn is_private(access: &MemoryAccess) -> bool {
     use StateSpace::{Const, Local, Param};
     match access.space {
         Space::State(space) => {
@@ -139,15 +146,16 @@ fn is_own(access: &MemoryAccess) -> bool {
     }
 }
 
-/// A function, forward or backward.
-struct Along<'s, 'v, 'a, const BACKWARD: bool>(&'s Scope<'v, 'a>);
+/// The analysis of a function, forward or backward.
+struct ExecutedAnalysis<'s, 'v, 'a, const BACKWARD: bool>(&'s Scope<'v, 'a>);
 
-impl<const BACKWARD: bool> Analysis for Along<'_, '_, '_, BACKWARD> {
+impl<const BACKWARD: bool> Analysis for ExecutedAnalysis<'_, '_, '_, BACKWARD> {
     type Node = BlockId;
     type Domain = Executed;
-    const DIRECTION: Direction = match BACKWARD {
-        true => Direction::Backward,
-        false => Direction::Forward,
+    const DIRECTION: Direction = if BACKWARD {
+        Direction::Backward
+    } else {
+        Direction::Forward
     };
 
     fn bottom(&self) -> Executed {
@@ -169,7 +177,7 @@ impl<const BACKWARD: bool> Analysis for Along<'_, '_, '_, BACKWARD> {
     }
 
     fn block(&self, block: BlockId, state: &mut Executed) {
-        self.0.between_blocks(state);
+        self.0.remove_register_kinds(state);
         for (stmt, statement) in self.0.ordered(block, BACKWARD) {
             self.0.apply(stmt, statement, state);
         }
@@ -179,25 +187,26 @@ impl<const BACKWARD: bool> Analysis for Along<'_, '_, '_, BACKWARD> {
 /// The statements that are redundant because of what was executed before, or because of what will be executed after.
 pub(super) fn redundant<const BACKWARD: bool>(view: &View<'_>, kinds: &Kinds) -> Vec<StmtId> {
     let scope = Scope::new(view, kinds);
-    let along = Along::<BACKWARD>(&scope);
-    let mut found = Vec::new();
-    let Ok(solution) = solve(view.cfg, &along, u64::MAX) else {
-        return found;
+    let analysis = ExecutedAnalysis::<BACKWARD>(&scope);
+    let mut redundant = Vec::new();
+    let Ok(solution) = solve(view.cfg, &analysis, u64::MAX) else {
+        return redundant;
     };
     for (id, _) in view.cfg.blocks() {
-        let state = solution
+        let Some(mut state) = solution
             .state(id)
-            .filter(|_| view.dominators.is_reachable(id));
-        let Some(mut state) = state.copied() else {
+            .filter(|_| view.dominators.is_reachable(id))
+            .copied()
+        else {
             continue;
         };
-        scope.between_blocks(&mut state);
+        scope.remove_register_kinds(&mut state);
         for (stmt, statement) in scope.ordered(id, BACKWARD) {
             if scope.is_redundant(stmt, state, BACKWARD) {
-                found.push(stmt);
+                redundant.push(stmt);
             }
             scope.apply(stmt, statement, &mut state);
         }
     }
-    found
+    redundant
 }

@@ -1,4 +1,4 @@
-//! Kinds of synchronization: which one does all that another one does.
+//! Kinds of synchronization, and the order between them: a kind covers another one if it orders at least as much.
 
 use alloc::vec::Vec;
 
@@ -10,115 +10,126 @@ use ptx_isa::{Action, Modifier, Proxy};
 use super::super::function_view::View;
 use super::is_synchronization;
 
-/// How many kinds of a function are distinguished; others are taken to be redundant nowhere.
-const MOST: usize = 63;
+/// The largest number of kinds of a function that are distinguished; fences and barriers of other kinds are never redundant.
+const MAX_KINDS: usize = 63;
 
 /// The fences and barriers of a function that may be redundant, by what they do.
 pub(super) struct Kinds {
     kinds: Vec<Kind>,
     /// The number of the kind of each statement, in the order of the statements.
-    of: Vec<(StmtId, usize)>,
+    statement_kinds: Vec<(StmtId, usize)>,
 }
 
-/// What a fence or a barrier does.
+/// The signature and the operands of a fence or a barrier.
 struct Kind {
     signature: SigId,
-    operands: Vec<Given>,
+    operands: Vec<OperandValue>,
     is_barrier: bool,
     /// The scope and the order of a fence between accesses of the generic proxy.
     strength: Option<(u8, u8)>,
-    /// The kinds of which it does all that they do, as bits.
+    /// The kinds that order no more than this one, as bits.
     covers: u64,
 }
 
 /// The value of an operand.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Given {
+enum OperandValue {
     Number(i128),
     Value(ValueId),
 }
 
 impl Kinds {
-    /// Those of a function, barriers among them if `with_barriers`.
+    /// Collects the kinds of the fences of a function and, with `with_barriers`, of the barriers.
     pub(super) fn new(view: &View<'_>, with_barriers: bool) -> Self {
-        let mut found = Self {
+        let mut kinds = Self {
             kinds: Vec::new(),
-            of: Vec::new(),
+            statement_kinds: Vec::new(),
         };
         for (stmt, inst, facts) in view.reached().filter(|(_, _, f)| is_synchronization(f)) {
             let kind = kind(view, stmt, inst, &facts);
             let Some(kind) = kind.filter(|k| with_barriers || !k.is_barrier) else {
                 continue;
             };
-            let same = |k: &Kind| k.signature == kind.signature && k.operands == kind.operands;
-            let at = found.kinds.iter().position(same);
-            let at = at.unwrap_or(found.kinds.len());
-            if at == found.kinds.len() {
-                if at == MOST {
+            let index = kinds
+                .kinds
+                .iter()
+                .position(|k| k.signature == kind.signature && k.operands == kind.operands)
+                .unwrap_or(kinds.kinds.len());
+            if index == kinds.kinds.len() {
+                if index == MAX_KINDS {
                     continue;
                 }
-                found.kinds.push(kind);
+                kinds.kinds.push(kind);
             }
-            found.of.push((stmt, at));
+            kinds.statement_kinds.push((stmt, index));
         }
-        found.of.sort_unstable();
-        for at in 0..found.kinds.len() {
-            let covers = (0..found.kinds.len()).filter(|other| found.covers(at, *other));
-            let covers = covers.fold(0, |all, other| all | 1 << other);
-            if let Some(kind) = found.kinds.get_mut(at) {
+        kinds.statement_kinds.sort_unstable();
+        for index in 0..kinds.kinds.len() {
+            let covers = (0..kinds.kinds.len())
+                .filter(|other| kinds.covers(index, *other))
+                .fold(0, |bits, other| bits | 1 << other);
+            if let Some(kind) = kinds.kinds.get_mut(index) {
                 kind.covers = covers;
             }
         }
-        found
+        kinds
     }
 
-    /// Whether one kind does all that another one does.
-    fn covers(&self, at: usize, other: usize) -> bool {
-        let strength = |at: usize| self.kinds.get(at).and_then(|k| k.strength);
-        let stronger = match (strength(at), strength(other)) {
-            (Some((scope, order)), Some((less, part))) => scope >= less && order & part == part,
+    /// Whether one kind orders all that another one orders.
+    fn covers(&self, kind: usize, other: usize) -> bool {
+        let strength = |kind: usize| self.kinds.get(kind).and_then(|k| k.strength);
+        let is_stronger = match (strength(kind), strength(other)) {
+            (Some((scope, order)), Some((other_scope, other_order))) => {
+                scope >= other_scope && order & other_order == other_order
+            }
             _ => false,
         };
-        at == other || stronger
+        kind == other || is_stronger
     }
 
     /// The number of the kind of a statement.
     pub(super) fn of(&self, stmt: StmtId) -> Option<usize> {
-        let at = self
-            .of
+        let index = self
+            .statement_kinds
             .binary_search_by_key(&stmt, |(stmt, _)| *stmt)
             .ok()?;
-        self.of.get(at).map(|(_, kind)| *kind)
+        self.statement_kinds.get(index).map(|(_, kind)| *kind)
     }
 
-    /// The kinds of which a kind does all that they do.
+    /// The kinds that order no more than `kind`, as bits.
     pub(super) fn covered(&self, kind: usize) -> u64 {
         self.kinds.get(kind).map_or(0, |k| k.covers)
     }
 
-    /// The kinds for which `holds`, as bits.
-    fn all(&self, holds: impl Fn(&Kind) -> bool) -> u64 {
-        let all = self.kinds.iter().enumerate();
-        let all = all.filter(|(_, kind)| holds(kind));
-        all.fold(0, |bits, (at, _)| bits | 1 << at)
+    /// The kinds that satisfy a predicate, as bits.
+    fn bits(&self, predicate: impl Fn(&Kind) -> bool) -> u64 {
+        self.kinds
+            .iter()
+            .enumerate()
+            .filter(|(_, kind)| predicate(kind))
+            .fold(0, |bits, (index, _)| bits | 1 << index)
     }
 
     pub(super) fn barriers(&self) -> u64 {
-        self.all(|k| k.is_barrier)
+        self.bits(|k| k.is_barrier)
     }
 
     /// Fences between accesses of the generic proxy, with a scope.
     pub(super) fn ordinary_fences(&self) -> u64 {
-        self.all(|k| k.strength.is_some())
+        self.bits(|k| k.strength.is_some())
     }
 
-    /// Those whose operands are registers, which may have other values in other blocks.
+    /// The kinds with registers as operands, which may have other values in other blocks.
     pub(super) fn with_registers(&self) -> u64 {
-        self.all(|k| k.operands.iter().any(|o| matches!(o, Given::Value(_))))
+        self.bits(|k| {
+            k.operands
+                .iter()
+                .any(|operand| matches!(operand, OperandValue::Value(_)))
+        })
     }
 }
 
-/// What a fence or barrier does; `None` if it may do more, or does it only under a guard.
+/// The kind of a fence or a barrier; `None` if it has a guard, or may have other effects.
 fn kind(view: &View<'_>, stmt: StmtId, inst: InstId, facts: &Facts<'_>) -> Option<Kind> {
     let is_plain = facts.guard().is_none() && view.ssa.defs(stmt).len() == 0;
     if !facts.is_known() || !is_plain {
@@ -131,13 +142,15 @@ fn kind(view: &View<'_>, stmt: StmtId, inst: InstId, facts: &Facts<'_>) -> Optio
         return None;
     }
     let body = view.body();
-    let given = |operand: &Operand| match (body.pool().integer(*operand), *operand) {
-        (Some(number), _) => Some(Given::Number(number.into())),
-        (None, Operand::Reg(register)) => view.read(stmt, register).map(Given::Value),
-        _ => None,
-    };
-    let operands: Option<Vec<Given>> = body.operands(inst).iter().map(given).collect();
-    let operands = operands?;
+    let operands = body
+        .operands(inst)
+        .iter()
+        .map(|operand| match (body.pool().integer(*operand), *operand) {
+            (Some(number), _) => Some(OperandValue::Number(number.into())),
+            (None, Operand::Reg(register)) => view.read(stmt, register).map(OperandValue::Value),
+            _ => None,
+        })
+        .collect::<Option<Vec<OperandValue>>>()?;
     // A number of threads may be that of a part of the CTA.
     if is_barrier && operands.len() > 1 {
         return None;
@@ -153,7 +166,7 @@ fn kind(view: &View<'_>, stmt: StmtId, inst: InstId, facts: &Facts<'_>) -> Optio
     })
 }
 
-/// The place of a scope among those that contain each other.
+/// The rank of a scope: a scope contains those of lower ranks.
 fn scope(scope: Option<Modifier>) -> Option<u8> {
     match scope? {
         Modifier::Cta => Some(0),
@@ -164,7 +177,7 @@ fn scope(scope: Option<Modifier>) -> Option<u8> {
     }
 }
 
-/// What an order orders: acquire, release, and sequential consistency as bits.
+/// The parts of a memory order as bits: acquire, release, and sequential consistency.
 fn order(order: Option<Modifier>) -> Option<u8> {
     match order? {
         Modifier::Acquire => Some(1),

@@ -1,4 +1,4 @@
-//! Redundant synchronization: fences and barriers that do nothing that others do not.
+//! Redundant synchronization: fences and barriers whose ordering is also provided by others.
 //!
 //! A fence is redundant if on every path to it another one that orders at least as much was executed, or if on every path from it one will be,
 //! and the two have no access to memory that other threads can see, no other
@@ -32,26 +32,35 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
-    let mut found = view.reached().filter(|(_, _, f)| is_synchronization(f));
-    // One alone is never redundant, unless it is repeated, and then it is not the first of itself.
-    if found.next().is_none() || found.next().is_none() {
+    let synchronization = view.reached().filter(|(_, _, f)| is_synchronization(f));
+    // A single fence or barrier is never redundant. In a loop, its first execution is not.
+    if synchronization.take(2).count() < 2 {
         return Vec::new();
     }
     let kinds = Kinds::new(view, barriers_are_uniform(view));
-    let step = |stmt, why: &str| Step {
-        stmt,
-        rewrite: Rewrite::Remove,
-        why: why.into(),
-    };
-    let before = redundant::<false>(view, &kinds);
-    if !before.is_empty() {
-        let why = "earlier synchronization provides the same ordering";
-        return before.into_iter().map(|stmt| step(stmt, why)).collect();
+    let covered_by_earlier = redundant::<false>(view, &kinds);
+    if !covered_by_earlier.is_empty() {
+        return removals(
+            covered_by_earlier,
+            "earlier synchronization provides the same ordering",
+        );
     }
-    // Only now, since what made a fence redundant may be redundant because of it.
-    let after = redundant::<true>(view, &kinds);
-    let why = "a later fence provides the same ordering";
-    after.into_iter().map(|stmt| step(stmt, why)).collect()
+    // Only if the forward analysis removes nothing: of two fences that make each other redundant, one has to stay.
+    removals(
+        redundant::<true>(view, &kinds),
+        "a later fence provides the same ordering",
+    )
+}
+
+fn removals(statements: Vec<StmtId>, why: &str) -> Vec<Step> {
+    statements
+        .into_iter()
+        .map(|stmt| Step {
+            stmt,
+            rewrite: Rewrite::Remove,
+            why: why.into(),
+        })
+        .collect()
 }
 
 fn is_synchronization(f: &Facts<'_>) -> bool {
