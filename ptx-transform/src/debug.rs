@@ -1,4 +1,4 @@
-//! Which debug information can stay when functions and variables are removed.
+//! Selection of the debug information that can stay when functions and variables are removed.
 
 use alloc::vec::Vec;
 
@@ -12,28 +12,29 @@ use ptx_isa::{Directive, TargetOption};
 
 /// The names that a section refers to: labels, names of the module, other sections.
 pub(crate) fn mentions(pool: &OperandPool, section: &Section) -> Vec<NameId> {
-    let name = |operand| DebugName::read(pool, operand).map(|n| n.base);
-    let mut found = Vec::new();
+    let base_name = |operand| DebugName::read(pool, operand).map(|name| name.base);
+    let mut names = Vec::new();
     for entry in &section.entries {
         let SectionEntry::Other { value, .. } = entry else {
             continue;
         };
-        // The difference of two labels is the deepest there is.
+        // A value is a name, or the difference of two names; expressions are not nested any deeper.
         match pool.get(*value) {
-            Operand::Difference(at) => {
-                let (a, b) = pool.pair(at);
-                found.extend(name(a).into_iter().chain(name(b)));
+            Operand::Difference(pair) => {
+                let (minuend, subtrahend) = pool.pair(pair);
+                names.extend(base_name(minuend).into_iter().chain(base_name(subtrahend)));
             }
-            other => found.extend(name(other)),
+            operand => names.extend(base_name(operand)),
         }
     }
-    found
+    names
 }
 
 /// The `.loc` and `.loc_intermediate` directives of a body.
 pub(crate) fn locations(body: &Body) -> impl Iterator<Item = &DirectiveStmt> {
-    let all = body.directives().values();
-    all.filter(|d| d.directive.is_debug())
+    body.directives()
+        .values()
+        .filter(|directive| directive.directive.is_debug())
 }
 
 /// The function that the code of a `.loc` was inlined from.
@@ -42,19 +43,22 @@ pub(crate) fn inlined(body: &Body, place: &DirectiveStmt) -> Option<NameId> {
     Some(name.base)
 }
 
-/// The files of such a directive: its own, and that of the call that was inlined.
+/// The files of a `.loc` or `.loc_intermediate` directive: that of its position, and that of the call that was inlined.
 pub(crate) fn files(body: &Body, place: &DirectiveStmt) -> impl Iterator<Item = i64> + use<> {
     let loc = Loc::read(body.pool(), place);
     let call = loc.and_then(|loc| loc.inlined);
-    let own = loc.map(|loc| loc.position.file);
-    own.into_iter().chain(call.map(|(_, at)| at.file))
+    let file = loc.map(|loc| loc.position.file);
+    file.into_iter()
+        .chain(call.map(|(_, position)| position.file))
 }
 
 /// The files whose sources the module contains.
 pub(crate) fn embedded(module: &Module) -> impl Iterator<Item = i64> + '_ {
-    let all = module.directives().values();
-    let all = all.filter(|d| d.directive == Directive::NvIntermediateSourceSection);
-    all.flat_map(|d| module.pool().slice(d.args))
+    module
+        .directives()
+        .values()
+        .filter(|d| d.directive == Directive::NvIntermediateSourceSection)
+        .flat_map(|d| module.pool().slice(d.args))
         .filter_map(|number| module.pool().integer(*number))
 }
 
@@ -90,12 +94,12 @@ pub(crate) fn sections<'m>(
     removed: &EntitySet<NameId>,
     bodies: impl Iterator<Item = &'m Body>,
 ) -> EntitySet<SectionId> {
-    let refers = |s: &Section| {
+    let refers_to_removed = |s: &Section| {
         let mentioned = mentions(module.pool(), s);
         mentioned.iter().any(|n| removed.contains(*n))
     };
-    if module.sections().values().any(refers) {
-        needed(module, bodies, |s| !refers(s))
+    if module.sections().values().any(refers_to_removed) {
+        needed(module, bodies, |s| !refers_to_removed(s))
     } else {
         module.sections().ids().collect()
     }

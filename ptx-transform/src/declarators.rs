@@ -13,33 +13,34 @@ impl Declaration {
         Self(DeclarationSpans::read(span.of(module.source()), span.start))
     }
 
-    /// Sets its alignment.
-    pub(crate) fn align(&self, wanted: i64, patches: &mut TextPatches) {
+    /// Sets the alignment, in bytes.
+    pub(crate) fn align(&self, bytes: i64, patches: &mut TextPatches) {
         let Some(spans) = &self.0 else { return };
         match spans.align {
-            Some(number) => patches.replace(number, format!("{wanted}")),
-            None => patches.insert(spans.ty.start, format!(".align {wanted} ")),
+            Some(number) => patches.replace(number, format!("{bytes}")),
+            None => patches.insert(spans.ty.start, format!(".align {bytes} ")),
         }
     }
 
-    /// Removes names and inserts other declarations before the rest, each with its newline; `false` if nothing would be left.
+    /// Removes the names that do not stay and inserts other declarations before the remaining ones, each with its newline. Returns
+    /// `false` if no text would be left.
     pub(crate) fn replace(
         &self,
         patches: &mut TextPatches,
         span: Span,
         stays: &[bool],
-        others: &[u8],
+        declarations: &[u8],
     ) -> bool {
         if stays.contains(&true) {
-            patches.insert(span.start, others);
+            patches.insert(span.start, declarations);
             let names = self.0.as_ref().map_or(&[][..], |spans| &spans.declarators);
             for span in removed(names, stays) {
                 patches.remove(span);
             }
-        } else if !others.is_empty() {
-            patches.replace(span, others.trim_ascii_end());
+        } else if !declarations.is_empty() {
+            patches.replace(span, declarations.trim_ascii_end());
         }
-        stays.contains(&true) || !others.is_empty()
+        stays.contains(&true) || !declarations.is_empty()
     }
 
     /// An external declaration of one of the names.
@@ -56,24 +57,24 @@ impl Declaration {
     }
 }
 
-/// What is removed so that only some names of a declaration stay, at least one: a name with the comma before it; before the
-/// first one that stays, with the comma after it.
+/// The spans to remove so that only some names of a declaration stay, at least one. Before the first name that stays, a name is
+/// removed with the comma after it; after it, with the comma before it.
 pub(crate) fn removed(names: &[DeclaratorSpans], stays: &[bool]) -> Vec<Span> {
     let first = stays.iter().position(|s| *s).unwrap_or_default();
-    let mut found = Vec::new();
+    let mut spans = Vec::new();
     if let (Some(start), Some(end)) = (names.first(), names.get(first))
         && first > 0
     {
-        found.push(Span::new(start.name.start, end.name.start));
+        spans.push(Span::new(start.name.start, end.name.start));
     }
     let pairs = names
         .iter()
         .zip(names.iter().skip(1))
         .zip(stays.iter().skip(1));
-    for ((before, name), _) in pairs.skip(first).filter(|(_, stays)| !**stays) {
-        found.push(Span::new(before.whole().end, name.whole().end));
+    for ((previous, name), _) in pairs.skip(first).filter(|(_, stays)| !**stays) {
+        spans.push(Span::new(previous.whole().end, name.whole().end));
     }
-    found
+    spans
 }
 
 #[cfg(test)]

@@ -10,10 +10,11 @@ use ptx_isa::Directive;
 
 /// The symbols of a module as a graph. The first symbol of a range such as `t<4>` represents all its members.
 pub(crate) struct Dependencies {
-    /// What each symbol depends on, by its number; unsorted, with duplicates.
+    /// For each symbol, the symbols that it depends on; unsorted, with duplicates.
     needs: Vec<Vec<SymbolId>>,
+    /// For each symbol, the first symbol of its range.
     first: Vec<SymbolId>,
-    /// What unrecognized statements mention, which may depend on it.
+    /// The symbols that unrecognized statements mention, and on which they may depend.
     pub(crate) opaque: Vec<SymbolId>,
 }
 
@@ -45,9 +46,8 @@ impl Dependencies {
                 Item::Function(id) => needs.function(module, id),
                 Item::Opaque(id) => {
                     if let Some(opaque) = module.opaques().get(id) {
-                        let mentions = module.pool().slice(opaque.mentions);
-                        let mentions = mentioned(module.pool(), mentions);
-                        needs.opaque.extend(mentions);
+                        let operands = module.pool().slice(opaque.mentions);
+                        needs.opaque.extend(mentioned(module.pool(), operands));
                     }
                 }
                 _ => {}
@@ -80,16 +80,21 @@ impl Dependencies {
         let Some(body) = module.body(id) else { return };
         let symbol = module.functions().get(id).and_then(|f| f.symbol);
         // ptxas requires a definition of everything that is declared, even if it is not called.
-        let declared = body.functions();
-        let declared = declared.filter_map(|id| module.functions().get(id)?.symbol);
-        let mut used: Vec<SymbolId> = declared.collect();
+        let mut used: Vec<SymbolId> = body
+            .functions()
+            .filter_map(|id| module.functions().get(id)?.symbol)
+            .collect();
         let addresses = body.pool().addresses().iter();
-        let addresses = addresses.flat_map(|a| [a.base, a.offset]);
-        let operands = body.pool().operands().iter().copied().chain(addresses);
-        used.extend(operands.filter_map(Operand::symbol));
+        let address_operands = addresses.flat_map(|address| [address.base, address.offset]);
+        let operands = body.pool().operands().iter().copied();
         // An initializer that is one name is not in the pool.
-        let initial = body.declarations().declarators.iter().map(|d| d.init);
-        used.extend(initial.filter_map(Operand::symbol));
+        let initializers = body.declarations().declarators.iter().map(|d| d.init);
+        used.extend(
+            operands
+                .chain(address_operands)
+                .chain(initializers)
+                .filter_map(Operand::symbol),
+        );
         let Some(symbol) = symbol else {
             return self.opaque.append(&mut used);
         };
@@ -101,53 +106,54 @@ impl Dependencies {
         }
     }
 
-    /// The symbol that represents its range.
+    /// The symbol that represents the range of `symbol`; `symbol` itself if it is not in a range.
     pub(crate) fn first(&self, symbol: SymbolId) -> SymbolId {
         self.first.get(symbol.index()).copied().unwrap_or(symbol)
     }
 
-    /// The first symbols of these, of what unrecognized statements mention, and of everything that they depend on.
+    /// The symbols that `roots` and unrecognized statements depend on, directly or not, including `roots`. Ranges are represented
+    /// by their first symbols.
     pub(crate) fn reach(&self, roots: &[SymbolId]) -> EntitySet<SymbolId> {
         let mut reached = EntitySet::new();
-        let mut todo = [roots, &self.opaque].concat();
-        while let Some(symbol) = todo.pop() {
+        let mut worklist = [roots, &self.opaque].concat();
+        while let Some(symbol) = worklist.pop() {
             if reached.insert(self.first(symbol)) {
-                todo.extend(self.of_symbol(symbol));
+                worklist.extend(self.of_symbol(symbol));
             }
         }
         reached
     }
 
-    /// What a symbol depends on directly.
+    /// The symbols that a symbol depends on directly.
     pub(crate) fn of_symbol(&self, symbol: SymbolId) -> &[SymbolId] {
         let needs = self.needs.get(self.first(symbol).index());
         needs.map_or(&[], Vec::as_slice)
     }
 }
 
-/// The functions that a body declares first, for what follows, or gives an alias.
+/// The functions that a body declares before the items after it do, and the aliases that it defines.
 fn inner<'m>(module: &'m Module, body: &'m Body) -> impl Iterator<Item = SymbolId> + use<'m> {
-    let of_statement = move |(_, statement): (ptx_ir::StmtId, Statement)| match statement {
-        Statement::Function(id) => {
-            let symbol = module.functions().get(id)?.symbol?;
-            // A definition replaces the first declaration.
-            let own = match module.symbols().get(symbol)?.kind {
-                SymbolKind::Function(first) => first == id || is_later(module, first, body),
-                _ => false,
-            };
-            own.then_some(symbol)
-        }
-        Statement::Directive(id) => {
-            let directive = body.directives().get(id)?;
-            let alias = directive.directive == Directive::Alias;
-            match body.pool().slice(directive.args).first() {
-                Some(Operand::Symbol(symbol)) if alias => Some(*symbol),
-                _ => None,
+    body.statements()
+        .filter_map(move |(_, statement)| match statement {
+            Statement::Function(id) => {
+                let symbol = module.functions().get(id)?.symbol?;
+                // A definition replaces the first declaration.
+                let is_declared_here = match module.symbols().get(symbol)?.kind {
+                    SymbolKind::Function(first) => first == id || is_later(module, first, body),
+                    _ => false,
+                };
+                is_declared_here.then_some(symbol)
             }
-        }
-        _ => None,
-    };
-    body.statements().filter_map(of_statement)
+            Statement::Directive(id) => {
+                let directive = body.directives().get(id)?;
+                let is_alias = directive.directive == Directive::Alias;
+                match body.pool().slice(directive.args).first() {
+                    Some(Operand::Symbol(symbol)) if is_alias => Some(*symbol),
+                    _ => None,
+                }
+            }
+            _ => None,
+        })
 }
 
 /// Whether a function is defined after a body.

@@ -115,8 +115,8 @@ pub fn extract(
     Ok(retain(&printed, &items, &retention, TextPatches::new()))
 }
 
-/// Makes a module of the symbols that are kept, with other patches of its text. The report has warnings about what could not be
-/// kept.
+/// Makes a module of the symbols that are kept, with other patches of its text. The report has warnings about debug information
+/// that could not be kept.
 pub(crate) fn retain(
     printed: &Printed<'_>,
     items: &[ItemText],
@@ -128,8 +128,9 @@ pub(crate) fn retain(
     for warning in &mut warnings {
         printed.diagnostic_to_original(warning);
     }
-    let rewriting = printed.rewriting(patches.apply(module.source()));
-    rewriting.with_report(warnings)
+    printed
+        .rewriting(patches.apply(module.source()))
+        .with_report(warnings)
 }
 
 /// A function that can be extracted.
@@ -163,20 +164,22 @@ pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>
             root.is_defined = true;
         }
     }
-    let root = |name: &&str| {
-        let id = module.find_name(name.as_bytes());
-        match id.and_then(|id| *roots_by_name.get(id.index())?) {
-            Some(Root {
-                symbol: Some(symbol),
-                is_defined: true,
-            }) => Ok(symbol),
-            Some(_) => Err(ExtractError::Undefined {
-                name: (*name).to_owned(),
-            }),
-            None => Err(unknown_function(module, name)),
-        }
-    };
-    functions.iter().map(root).collect()
+    functions
+        .iter()
+        .map(|name| {
+            let id = module.find_name(name.as_bytes());
+            match id.and_then(|id| *roots_by_name.get(id.index())?) {
+                Some(Root {
+                    symbol: Some(symbol),
+                    is_defined: true,
+                }) => Ok(symbol),
+                Some(_) => Err(ExtractError::Undefined {
+                    name: (*name).to_owned(),
+                }),
+                None => Err(unknown_function(module, name)),
+            }
+        })
+        .collect()
 }
 
 /// The error for a name that no function has.
@@ -315,8 +318,9 @@ struct KeptDebugInfo {
 impl KeptDebugInfo {
     fn of(module: &Module, items: &[ItemText], retention: &impl Fn(SymbolId) -> Retention) -> Self {
         let kept_bodies = || {
-            let bodies = bodies(module, items, retention);
-            bodies.filter(|body| body.is_kept).map(|body| body.body)
+            bodies(module, items, retention)
+                .filter(|body| body.is_kept)
+                .map(|body| body.body)
         };
         let sections = if module.sections().is_empty() {
             EntitySet::new()

@@ -56,9 +56,9 @@ pub fn insert_preheader(
         match (edge.kind, loops.contains(id, edge.from)) {
             (EdgeKind::Next, false) | (EdgeKind::Jump, true) => {}
             (EdgeKind::Jump, false) => {
-                let from = cfg.block(edge.from).ok_or_else(missing)?;
+                let predecessor = cfg.block(edge.from).ok_or_else(missing)?;
                 let body = editor.body();
-                let last = body.range(from.first, from.end).next_back();
+                let last = body.range(predecessor.first, predecessor.end).next_back();
                 jumps.insert(last.ok_or_else(missing)?.0);
             }
             _ => return Err(missing()),
@@ -70,25 +70,31 @@ pub fn insert_preheader(
     }
     // Declarations at the start of the function stay before it.
     let mut statements = editor.body().range(block.first, block.end);
-    let first = statements.find(|(_, s)| matches!(s, Statement::Label(_)));
-    let first = first.ok_or_else(missing)?.0;
-    let (label, new) = editor.label(name)?;
-    let placed = editor.insert_before(first, new)?;
+    let (header_label, _) = statements
+        .find(|(_, statement)| matches!(statement, Statement::Label(_)))
+        .ok_or_else(missing)?;
+    let (label, draft) = editor.label(name)?;
+    let preheader = editor.insert_before(header_label, draft)?;
     for (stmt, index) in uses {
         editor.set_operand(stmt, index, Operand::Label(label))?;
     }
-    Ok(placed)
+    Ok(preheader)
 }
 
-/// The operands of these statements that are a label.
+/// The operands of `jumps` that are `label`: the statement and the index of the operand.
 fn jump_operands(
     editor: &ptx_edit::Editor<'_>,
     jumps: &EntitySet<StmtId>,
     label: LabelId,
 ) -> Vec<(StmtId, usize)> {
-    let operands = jumps.iter().flat_map(|stmt| {
-        let all = (0..).map_while(move |i| Some((stmt, i, editor.operand(stmt, i)?)));
-        all.filter(|(.., operand)| *operand == Operand::Label(label))
-    });
-    operands.map(|(stmt, i, _)| (stmt, i)).collect()
+    let mut uses = Vec::new();
+    for stmt in jumps.iter() {
+        let operands = (0..).map_while(|index| Some((index, editor.operand(stmt, index)?)));
+        for (index, operand) in operands {
+            if operand == Operand::Label(label) {
+                uses.push((stmt, index));
+            }
+        }
+    }
+    uses
 }

@@ -17,7 +17,7 @@ pub(crate) enum NumberOrder {
     Frequency,
 }
 
-/// What happens to comments between the tokens of a declaration.
+/// The treatment of comments between the tokens of a declaration.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum InnerComments {
     Keep,

@@ -71,13 +71,13 @@ fn renumber_text(module: &Module) -> Rewritten {
 /// A span of the source, extended to the whole line if nothing else is on it.
 pub(crate) fn whole_lines(source: &[u8], span: Span) -> Span {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-    let before = source.get(..span.start as usize).unwrap_or_default();
-    let after = source.get(span.end as usize..).unwrap_or_default();
-    let indent = before.iter().rev().take_while(|b| is_space(b)).count();
-    let trailing = after.iter().take_while(|b| is_space(b)).count();
-    let starts_line =
-        before.len() == indent || before.get(before.len() - indent - 1) == Some(&b'\n');
-    if starts_line && after.get(trailing) == Some(&b'\n') {
+    let text_before = source.get(..span.start as usize).unwrap_or_default();
+    let text_after = source.get(span.end as usize..).unwrap_or_default();
+    let indent = text_before.iter().rev().take_while(|b| is_space(b)).count();
+    let trailing = text_after.iter().take_while(|b| is_space(b)).count();
+    let starts_line = text_before.len() == indent
+        || text_before.get(text_before.len() - indent - 1) == Some(&b'\n');
+    if starts_line && text_after.get(trailing) == Some(&b'\n') {
         return Span::new(span.start - indent as u32, span.end + trailing as u32 + 1);
     }
     span
@@ -105,8 +105,10 @@ fn ambiguous_ranges(
     }
     let mut add_ranges_named = |name: NameId| {
         let first = ranges.partition_point(|(range_name, _)| *range_name < name);
-        let namesakes = ranges.iter().skip(first);
-        let namesakes = namesakes.take_while(|(range_name, _)| *range_name == name);
+        let namesakes = ranges
+            .iter()
+            .skip(first)
+            .take_while(|(range_name, _)| *range_name == name);
         ambiguous.extend(namesakes.map(|(_, id)| *id));
     };
     let registers = body.reg_decls().values().map(|d| d.name);

@@ -51,7 +51,7 @@ pub struct Split {
 ///
 /// # Errors
 ///
-/// Those of [`extract`](crate::extract()).
+/// An error of [`extract`](crate::extract()).
 pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError> {
     let printed = Printed::of(module);
     let module = printed.module();

@@ -75,10 +75,10 @@ fn remove_with_comments(source: &[u8], pieces: &[Span], patches: &mut TextPatche
         while piece.end <= token.span.start {
             piece = pieces.next().unwrap_or(NONE);
         }
-        let inside = piece.start <= token.span.start;
+        let is_removed = piece.start <= token.span.start;
         match token.kind {
             TokenKind::ByteOrderMark => space = Span::new(token.span.end, token.span.end),
-            TokenKind::Whitespace if !inside => {
+            TokenKind::Whitespace if !is_removed => {
                 let text = token.span.of(source);
                 for newline in (token.span.start..).zip(text).filter(|(_, b)| **b == b'\n') {
                     let (newline, end) = (newline.0, newline.0 + 1);
@@ -94,7 +94,7 @@ fn remove_with_comments(source: &[u8], pieces: &[Span], patches: &mut TextPatche
                 }
                 space.end = token.span.end;
             }
-            kind if inside || kind.is_trivia() => {
+            kind if is_removed || kind.is_trivia() => {
                 line.cut = true;
                 line.between = true;
                 space.end = token.span.end;
@@ -102,14 +102,15 @@ fn remove_with_comments(source: &[u8], pieces: &[Span], patches: &mut TextPatche
             _ => {
                 if line.between {
                     // Before the first token of a line its indentation stays, between two tokens a space.
-                    let indent = match line.token {
-                        true => 0,
-                        false => indentation(source, space),
+                    let indent = if line.token {
+                        0
+                    } else {
+                        indentation(source, space)
                     };
                     let cut = Span::new(space.start + indent, space.end);
-                    let apart = line.token
+                    let needs_space = line.token
                         || cut.start > 0 && space.start > 0 && !starts_line(source, space.start);
-                    patches.replace(cut, if apart { " " } else { "" });
+                    patches.replace(cut, if needs_space { " " } else { "" });
                 }
                 line.token = true;
                 line.between = false;
@@ -122,19 +123,23 @@ fn remove_with_comments(source: &[u8], pieces: &[Span], patches: &mut TextPatche
     }
 }
 
+/// The state of the line of the current token.
 #[derive(Default)]
 struct Line {
-    /// Something was removed from it.
+    /// Text was removed from the line.
     cut: bool,
-    /// It has a token that stays.
+    /// The line has a token that stays.
     token: bool,
-    /// Something was removed since the last token.
+    /// Text was removed since the last token.
     between: bool,
 }
 
-fn starts_line(source: &[u8], at: u32) -> bool {
-    let before = (at as usize).checked_sub(1).and_then(|i| source.get(i));
-    before.is_none_or(|b| *b == b'\n')
+/// Whether a line of the source begins at `offset`.
+fn starts_line(source: &[u8], offset: u32) -> bool {
+    (offset as usize)
+        .checked_sub(1)
+        .and_then(|index| source.get(index))
+        .is_none_or(|byte| *byte == b'\n')
 }
 
 /// The length of the indentation of a line.

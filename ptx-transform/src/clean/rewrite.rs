@@ -311,22 +311,12 @@ impl Rewriter<'_, '_> {
         };
         *operand = self.editor.address(base, offset)?;
         mnemonic.push(word);
-        let has_space = |s: &FormMatch<'_>| {
-            let mut accessed = s
-                .form()
-                .operands()
-                .iter()
-                .filter(|o| o.access() != Access::None);
-            accessed.any(|o| match o.spaces() {
-                Spaces::Slot(slot) => s.word(ModifierSource::Slot(slot)) == Some(word),
-                Spaces::OneOf(spaces) | Spaces::GenericOr(spaces) => spaces.contains(&word),
-                _ => false,
-            })
-        };
-        let allowed = self
+        let accesses_space = self
             .checker
-            .ask(self.editor, &mnemonic, &operands, has_space);
-        Ok((allowed == Some(true)).then_some(operands))
+            .ask(self.editor, &mnemonic, &operands, |form_match| {
+                accesses_space(form_match, word)
+            });
+        Ok((accesses_space == Some(true)).then_some(operands))
     }
 
     fn convert(
@@ -442,4 +432,18 @@ impl Rewriter<'_, '_> {
         }
         Ok(true)
     }
+}
+
+/// Whether a form accesses memory of the state space that a modifier names.
+fn accesses_space(form_match: &FormMatch<'_>, space: Modifier) -> bool {
+    form_match
+        .form()
+        .operands()
+        .iter()
+        .filter(|operand| operand.access() != Access::None)
+        .any(|operand| match operand.spaces() {
+            Spaces::Slot(slot) => form_match.word(ModifierSource::Slot(slot)) == Some(space),
+            Spaces::OneOf(spaces) | Spaces::GenericOr(spaces) => spaces.contains(&space),
+            _ => false,
+        })
 }

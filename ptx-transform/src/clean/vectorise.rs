@@ -30,8 +30,11 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     };
     let mut vectors: Vec<Vector> = Vec::new();
     for adjacent in accesses.adjacent() {
-        let indices = adjacent.accesses.iter();
-        let parts: Option<Vec<&Access>> = indices.map(|i| accesses.all().get(*i)).collect();
+        let parts: Option<Vec<&Access>> = adjacent
+            .accesses
+            .iter()
+            .map(|index| accesses.all().get(*index))
+            .collect();
         vectors.extend(parts.and_then(|parts| join(view, adjacent, &parts)));
     }
     vectors.sort_by_key(|vector| view.position(vector.first));
@@ -54,7 +57,7 @@ struct Vector {
     step: Step,
 }
 
-/// Makes one access of adjacent ones, if they can be moved to one place.
+/// Joins adjacent accesses to one, if they can be moved to the same statement.
 fn join(view: &View<'_>, adjacent: &Adjacent, parts: &[&Access]) -> Option<Vector> {
     let lowest = parts.first()?;
     let mut statements: Vec<StmtId> = parts.iter().map(|a| a.stmt).collect();
@@ -65,7 +68,7 @@ fn join(view: &View<'_>, adjacent: &Adjacent, parts: &[&Access]) -> Option<Vecto
     } else {
         Direction::Load
     };
-    let signature = |access: &Access| view.body().inst(access.inst).map(|i| i.sig);
+    let signature = |access: &Access| view.body().inst(access.inst).map(|inst| inst.sig);
     for access in parts {
         let is_guarded = view.facts.inst(access.inst).guard().is_some();
         if is_guarded || signature(access) != signature(lowest) {
@@ -83,8 +86,9 @@ fn join(view: &View<'_>, adjacent: &Adjacent, parts: &[&Access]) -> Option<Vecto
         Direction::Load => first,
         Direction::Store => last,
     };
-    let is_base_overwritten = register(lowest.access.base)
-        .is_some_and(|base| mentions(view, lowest.stmt, target).any(|m| m.writes(base)));
+    let is_base_overwritten = register(lowest.access.base).is_some_and(|base| {
+        mentions(view, lowest.stmt, target).any(|mention| mention.may_write(base))
+    });
     if is_base_overwritten {
         return None;
     }
@@ -170,11 +174,13 @@ fn is_movable(
         let base = register(part.access.base);
         registers.iter().all(|&register| match direction {
             // A register that is stored later may be read before that.
-            Direction::Store => !mentions(view, part.stmt, last).any(|m| m.writes(register)),
-            // A register that is loaded earlier may not.
+            Direction::Store => {
+                !mentions(view, part.stmt, last).any(|mention| mention.may_write(register))
+            }
+            // A register that is loaded earlier may not be used before that, nor overwrite the base of a later access.
             Direction::Load => {
                 Some(register) != base
-                    && !mentions(view, first, part.stmt).any(|m| m.is_of(register))
+                    && !mentions(view, first, part.stmt).any(|mention| mention.may_use(register))
             }
         })
     })
@@ -190,20 +196,20 @@ enum Mention {
 }
 
 impl Mention {
-    fn is_of(self, register: RegId) -> bool {
+    fn may_use(self, register: RegId) -> bool {
         match self {
             Self::Read(used) | Self::Write(used) => used == register,
             Self::Unknown => true,
         }
     }
 
-    fn writes(self, register: RegId) -> bool {
-        !matches!(self, Self::Read(_)) && self.is_of(register)
+    fn may_write(self, register: RegId) -> bool {
+        !matches!(self, Self::Read(_)) && self.may_use(register)
     }
 }
 
-/// The uses of registers between two statements, which may be in any order. Those of the first in the text count, those of the
-/// second do not.
+/// The uses of registers between two statements, which may be in any order: from the first in the text, inclusive, to the second,
+/// exclusive.
 fn mentions(view: &View<'_>, a: StmtId, b: StmtId) -> impl Iterator<Item = Mention> {
     let (start, end) = if view.precedes(b, a) { (b, a) } else { (a, b) };
     let statements = view.body().range(start, end);

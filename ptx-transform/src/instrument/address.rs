@@ -14,10 +14,10 @@ struct Parts {
     base: Operand,
     offset: Operand,
     /// The constant after a register in `var[r+4]`.
-    more: Operand,
+    second_offset: Operand,
     /// For `var[index]`, the bytes of an element: the offsets count elements.
-    element: Option<i64>,
-    /// Whether an address with a 32-bit index has 32 bits.
+    element_bytes: Option<i64>,
+    /// Whether an address with a 32-bit index has 32 bits, so that the sum wraps around.
     wraps: bool,
 }
 
@@ -49,8 +49,11 @@ impl Probe<'_, '_> {
         let Some(parts) = self.parts(operand, wraps) else {
             return Ok(None);
         };
-        let read = [parts.base, parts.offset, parts.more];
-        if read.iter().any(|p| self.mentions_overwritten(*p)) {
+        let sources = [parts.base, parts.offset, parts.second_offset];
+        if sources
+            .iter()
+            .any(|source| self.mentions_overwritten(*source))
+        {
             return self.before(|p| p.copy_of_sum(parts)).map(Some);
         }
         self.sum(parts).map(Some)
@@ -59,35 +62,35 @@ impl Probe<'_, '_> {
     /// The parts of an address operand.
     fn parts(&self, operand: Operand, wraps: bool) -> Option<Parts> {
         let pool = self.body().pool();
-        let plain = |base| Parts {
-            base,
-            offset: Operand::Absent,
-            more: Operand::Absent,
-            element: None,
-            wraps,
-        };
         let Operand::Address(id) = operand else {
-            return Some(plain(operand));
+            return Some(Parts {
+                base: operand,
+                offset: Operand::Absent,
+                second_offset: Operand::Absent,
+                element_bytes: None,
+                wraps,
+            });
         };
         let address = *pool.address(id)?;
         // `var[r+4]`: two offsets.
-        let (offset, more) = match address.offset {
+        let (offset, second_offset) = match address.offset {
             Operand::Address(id) => pool.address(id).map(|inner| (inner.base, inner.offset))?,
-            other => (other, Operand::Absent),
+            offset => (offset, Operand::Absent),
         };
-        let element = match address.form {
+        let element_bytes = match address.form {
             AddressForm::Indexed => Some(self.element_bytes(address.base)?),
             _ => None,
         };
         Some(Parts {
+            base: address.base,
             offset,
-            more,
-            element,
-            ..plain(address.base)
+            second_offset,
+            element_bytes,
+            wraps,
         })
     }
 
-    /// The bytes of an element of an array. Those of an array of vectors are scalars, for `ptxas` as well.
+    /// The bytes of an element of an array. The elements of an array of vectors are scalars, for `ptxas` as well.
     fn element_bytes(&self, array: Operand) -> Option<i64> {
         let (body, module) = (self.body(), self.module());
         let ty = match array {
@@ -107,7 +110,7 @@ impl Probe<'_, '_> {
         Some(i64::from(ty.known()?.bits() / 8))
     }
 
-    /// The same in a separate register.
+    /// The sum of the parts in a register that the instruction does not overwrite.
     fn copy_of_sum(&mut self, parts: Parts) -> Result<Operand, Error> {
         let sum = self.sum(parts)?;
         if !self.mentions_overwritten(sum) {
@@ -124,7 +127,7 @@ impl Probe<'_, '_> {
             Some(_) => parts.base,
             None => self.name(parts.base)?,
         };
-        let offset = match parts.element {
+        let offset = match parts.element_bytes {
             Some(bytes) => self.element_offset(parts, bytes)?,
             None => parts.offset,
         };
@@ -155,7 +158,10 @@ impl Probe<'_, '_> {
             let index = pool.integer(parts.offset).unwrap_or(0);
             return Ok(self.editor().integer(index.wrapping_mul(bytes)));
         };
-        let more = pool.integer(parts.more).unwrap_or(0).wrapping_mul(bytes);
+        let second_offset = pool
+            .integer(parts.second_offset)
+            .unwrap_or(0)
+            .wrapping_mul(bytes);
         let index = match ty.bits() {
             8 | 16 => {
                 let wide = Operand::Reg(self.register(ScalarType::B32)?);
@@ -165,14 +171,15 @@ impl Probe<'_, '_> {
             }
             _ => parts.offset,
         };
-        let (ty, more) = match self.bits(index) {
-            32 => (ScalarType::B32, i64::from(more as i32)),
-            _ => (ScalarType::B64, more),
+        let (ty, second_offset) = match self.bits(index) {
+            32 => (ScalarType::B32, i64::from(second_offset as i32)),
+            _ => (ScalarType::B64, second_offset),
         };
         let offset = Operand::Reg(self.register(ty)?);
-        let [bytes, more] = [bytes, more].map(|number| self.editor().integer(number));
+        let [bytes, second_offset] =
+            [bytes, second_offset].map(|number| self.editor().integer(number));
         let mnemonic = mnemonics::multiply_add(ty.bits());
-        self.emit_always(mnemonic, &[offset, index, bytes, more])?;
+        self.emit_always(mnemonic, &[offset, index, bytes, second_offset])?;
         Ok(offset)
     }
 
@@ -199,10 +206,12 @@ impl Probe<'_, '_> {
 
     /// The address of a name, or a constant, in a register.
     fn name(&mut self, name: Operand) -> Result<Operand, Error> {
-        let wide = self.module().header().address_size == Some(64);
-        let (ty, source) = match wide || matches!(name, Operand::Small(_) | Operand::Imm(_)) {
-            true => (ScalarType::B64, ScalarType::U64),
-            false => (ScalarType::B32, ScalarType::U32),
+        let has_wide_addresses = self.module().header().address_size == Some(64);
+        let is_constant = matches!(name, Operand::Small(_) | Operand::Imm(_));
+        let (ty, source) = if has_wide_addresses || is_constant {
+            (ScalarType::B64, ScalarType::U64)
+        } else {
+            (ScalarType::B32, ScalarType::U32)
         };
         let register = Operand::Reg(self.register(ty)?);
         self.emit_always(&mnemonics::copy(source), &[register, name])?;
@@ -270,7 +279,7 @@ impl Probe<'_, '_> {
                 Some(space) => Space::State(space),
                 None => Space::Generic,
             },
-            other => other,
+            space => space,
         })
     }
 
@@ -285,7 +294,7 @@ impl Probe<'_, '_> {
         nth: usize,
         space: StateSpace,
     ) -> Result<Option<(Operand, Option<RegId>)>, Error> {
-        let generic = match self.space(nth)? {
+        let is_generic = match self.space(nth)? {
             Space::State(s) if s.base() == space.base() => false,
             Space::Generic => true,
             _ => return Ok(None),
@@ -293,7 +302,7 @@ impl Probe<'_, '_> {
         let Some(address) = self.address(nth)? else {
             return Ok(None);
         };
-        if !generic {
+        if !is_generic {
             return Ok(Some((address, None)));
         }
         let within = self.register(ScalarType::Pred)?;
@@ -302,10 +311,10 @@ impl Probe<'_, '_> {
         if space.base() == StateSpace::Global {
             return Ok(Some((address, Some(within))));
         }
-        let there = Operand::Reg(self.register(ScalarType::B64)?);
+        let address_in_space = Operand::Reg(self.register(ScalarType::B64)?);
         let mnemonic = mnemonics::to_space(space.base());
-        self.emit_always(&mnemonic, &[there, address])?;
-        Ok(Some((there, Some(within))))
+        self.emit_always(&mnemonic, &[address_in_space, address])?;
+        Ok(Some((address_in_space, Some(within))))
     }
 
     // --- operands ---
@@ -328,8 +337,7 @@ impl Probe<'_, '_> {
         match base {
             Some(Operand::Var(id)) => {
                 let var = self.body().vars().get(id);
-                let is_call = |v: &Var| v.space == StateSpace::Param && v.stmt.is_some();
-                var.is_some_and(|v| !is_call(v)) && !self.is_result(id)
+                var.is_some_and(|var| !is_call_parameter(var)) && !self.is_result(id)
             }
             Some(
                 Operand::Reg(_)
@@ -357,15 +365,17 @@ impl Probe<'_, '_> {
     }
 
     fn param(&self, var: VarId) -> Option<&Param> {
-        let mut all = self.params().into_iter().flatten();
-        all.find(|p| p.binding == Binding::Var(var))
+        self.params()
+            .into_iter()
+            .flatten()
+            .find(|param| param.binding == Binding::Var(var))
     }
 
     pub(super) fn mentions_overwritten(&self, operand: Operand) -> bool {
         match operand {
             Operand::Reg(id) => self.is_overwritten(id),
-            Operand::Component(_, at) => {
-                matches!(self.body().pool().get(at), Operand::Reg(id) if self.is_overwritten(id))
+            Operand::Component(_, vector) => {
+                matches!(self.body().pool().get(vector), Operand::Reg(id) if self.is_overwritten(id))
             }
             _ => false,
         }
@@ -376,7 +386,7 @@ impl Probe<'_, '_> {
         let body = self.body();
         let register = match operand {
             Operand::Reg(id) => id,
-            Operand::Component(_, at) => match body.pool().get(at) {
+            Operand::Component(_, vector) => match body.pool().get(vector) {
                 Operand::Reg(id) => id,
                 _ => return None,
             },
@@ -388,4 +398,9 @@ impl Probe<'_, '_> {
     pub(super) fn bits(&self, operand: Operand) -> u16 {
         self.register_type(operand).map_or(0, ScalarType::bits)
     }
+}
+
+/// Whether a variable is declared in a body to pass arguments to a call or results from it.
+fn is_call_parameter(var: &Var) -> bool {
+    var.space == StateSpace::Param && var.stmt.is_some()
 }

@@ -14,7 +14,7 @@ use super::probe::Probe;
 use super::record::Records;
 use super::{Report, instrument_with_items};
 
-/// What happens at an access outside of the range.
+/// The response to an access outside of the range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outside {
     /// The kernel is aborted before the access.
@@ -52,7 +52,7 @@ pub struct Bounds {
     pub low: u64,
     /// The end of the valid addresses, exclusive.
     pub high: u64,
-    /// What happens at an access outside of the range.
+    /// The response to an access outside of the range.
     pub outside: Outside,
 }
 
@@ -79,8 +79,8 @@ impl Bounds {
             module,
             &items,
             |module| {
-                let ends = module.symbol(&self.name);
-                let ends = Operand::Symbol(ends.ok_or(Error::Missing("variable"))?);
+                let symbol = module.symbol(&self.name);
+                let ends = Operand::Symbol(symbol.ok_or(Error::Missing("variable"))?);
                 let record = match &self.outside {
                     Outside::Record(records) => records.function(module),
                     Outside::Trap => None,
@@ -93,11 +93,11 @@ impl Bounds {
 
     fn covers(&self, candidate: &Candidate<'_>) -> bool {
         candidate.facts.memory().any(|access| {
-            let there = match access.space {
+            let may_be_in_space = match access.space {
                 Space::State(space) => space.base() == self.space.base(),
                 space => space == Space::Generic,
             };
-            there && access.operand.is_some() && access.access != Access::None
+            may_be_in_space && access.operand.is_some() && access.access != Access::None
         })
     }
 
@@ -138,12 +138,12 @@ impl Bounds {
         size: Option<Operand>,
     ) -> Result<RegId, Error> {
         let low = probe.at_entry(LOW, ScalarType::B64, |probe, low| {
-            let at = probe.editor().address(ends, Operand::Absent)?;
-            probe.emit(mnemonics::LOAD_GLOBAL, &[low, at])
+            let address = probe.editor().address(ends, Operand::Absent)?;
+            probe.emit(mnemonics::LOAD_GLOBAL, &[low, address])
         })?;
         let length = probe.at_entry(LENGTH, ScalarType::B64, |probe, length| {
-            let at = probe.editor().address(ends, Operand::Small(8))?;
-            probe.emit(mnemonics::LOAD_GLOBAL, &[length, at])?;
+            let address = probe.editor().address(ends, Operand::Small(8))?;
+            probe.emit(mnemonics::LOAD_GLOBAL, &[length, address])?;
             probe.emit(mnemonics::SUBTRACT, &[length, length, low])
         })?;
         let distance = Operand::Reg(probe.register(ScalarType::B64)?);
@@ -159,10 +159,10 @@ impl Bounds {
         };
         let remaining = Operand::Reg(probe.register(ScalarType::B64)?);
         probe.emit(mnemonics::SUBTRACT, &[remaining, length, distance])?;
-        let outside_too = Operand::Reg(outside);
+        let starts_outside = Operand::Reg(outside);
         probe.emit(
             mnemonics::LESS_OR,
-            &[outside_too, remaining, size, outside_too],
+            &[starts_outside, remaining, size, starts_outside],
         )?;
         Ok(outside)
     }

@@ -21,9 +21,10 @@ pub(super) enum Family {
 
 impl Family {
     fn of(signature: Signature<'_>) -> Self {
-        match mnemonics::SUBTRACT_WITH_BORROW.split('.').next() == Some(signature.opcode_text()) {
-            true => Self::Difference,
-            false => Self::Sum,
+        if mnemonics::SUBTRACT_WITH_BORROW.split('.').next() == Some(signature.opcode_text()) {
+            Self::Difference
+        } else {
+            Self::Sum
         }
     }
 
@@ -50,55 +51,55 @@ impl Family {
     }
 }
 
-/// For each statement whether the flag is live before it; empty if the flag is never read. At joins and jumps, the flag is
+/// For each statement, the family of the next reader if the flag is live before it; empty if the flag is never read. At joins and jumps, the flag is
 /// assumed to be live if it is live at any label of the function.
-pub(super) fn live(of: FunctionFacts<'_>) -> Vec<Option<Family>> {
-    let body = of.body();
-    let mut reads = false;
+pub(super) fn live(function: FunctionFacts<'_>) -> Vec<Option<Family>> {
+    let body = function.body();
+    let mut has_reader = false;
     for (inst, _) in body.insts() {
-        let facts = of.inst(inst);
-        reads |= facts.is_known() && facts.reads_carry();
+        let facts = function.inst(inst);
+        has_reader |= facts.is_known() && facts.reads_carry();
     }
-    if !reads {
+    if !has_reader {
         return Vec::new();
     }
-    let mut found = vec![None; body.statement_table().len()];
+    let mut live = vec![None; body.statement_table().len()];
     let mut at_labels = None;
     loop {
-        let mut now: Option<Family> = None;
-        let before = at_labels;
+        let mut reader: Option<Family> = None;
+        let old_at_labels = at_labels;
         for (stmt, statement) in body.statements().rev() {
             match statement {
                 Statement::Inst(inst) => {
-                    let facts = of.inst(inst);
+                    let facts = function.inst(inst);
                     match facts.flow() {
                         // Calls preserve the flag in the code that ptxas makes.
                         Flow::Next | Flow::Call | Flow::Unknown => {}
                         Flow::Jump | Flow::Table => {
-                            now = at_labels.or(now.filter(|_| facts.falls_through()));
+                            reader = at_labels.or(reader.filter(|_| facts.falls_through()));
                         }
-                        _ => now = now.filter(|_| facts.falls_through()),
+                        _ => reader = reader.filter(|_| facts.falls_through()),
                     }
                     if facts.is_known() && facts.reads_carry() {
                         let sig = body.inst(inst).map(|i| i.sig);
-                        now = sig.map(|s| Family::of(of.module().signature(s)));
+                        reader = sig.map(|s| Family::of(function.module().signature(s)));
                     } else if facts.is_known()
                         && facts.writes_carry()
                         && facts.flow() != Flow::Call
                         && facts.guard().is_none()
                     {
-                        now = None;
+                        reader = None;
                     }
                 }
-                Statement::Label(_) => at_labels = at_labels.or(now),
+                Statement::Label(_) => at_labels = at_labels.or(reader),
                 _ => {}
             }
-            if let Some(found) = found.get_mut(stmt.index()) {
-                *found = now.or(*found);
+            if let Some(live) = live.get_mut(stmt.index()) {
+                *live = reader.or(*live);
             }
         }
-        if at_labels == before {
-            return found;
+        if at_labels == old_at_labels {
+            return live;
         }
     }
 }

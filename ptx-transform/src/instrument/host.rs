@@ -1,4 +1,4 @@
-//! Shared by the probes of a function: registers, and values that are computed once at its entry.
+//! The state that the probes of a function share: registers, and values that are computed once at the entry of the function.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,16 +15,19 @@ pub(super) struct FunctionInstrumenter<'m> {
     pub(super) editor: Editor<'m>,
     /// For each type, the temporary registers of probes; all probes use the same ones.
     registers: [Vec<RegId>; ScalarType::ALL.len()],
-    /// The values that are live in the whole function, sorted by the caller's keys.
-    kept: Vec<(u32, RegId)>,
+    /// The registers of values that are computed at the entry, sorted by the keys of the caller.
+    entry_registers: Vec<(u32, RegId)>,
     /// The prefix of new names.
     stem: String,
-    /// The last of the new declarations at the entry, and the last of the new statements there.
-    declared: Option<StmtId>,
-    entry: Option<StmtId>,
+    /// The last of the new declarations at the entry.
+    last_declaration: Option<StmtId>,
+    /// The last of the new statements at the entry.
+    last_entry_statement: Option<StmtId>,
+    /// The number of labels.
     labels: u32,
-    /// A cache: mnemonics, and whether they may change the carry flag.
+    /// The mnemonics of emitted instructions.
     mnemonics: Signatures,
+    /// For each of `mnemonics`, whether it may change the carry flag.
     change_carry: Vec<bool>,
 }
 
@@ -36,20 +39,20 @@ impl<'m> FunctionInstrumenter<'m> {
         Self {
             editor,
             registers: [const { Vec::new() }; ScalarType::ALL.len()],
-            kept: Vec::new(),
+            entry_registers: Vec::new(),
             stem: String::from(STEM),
-            declared: None,
-            entry: None,
+            last_declaration: None,
+            last_entry_statement: None,
             labels: 0,
             mnemonics: Signatures::new(Default::default(), 1),
             change_carry: Vec::new(),
         }
     }
 
-    /// Register `number` of a type, for use within a probe; those with lower numbers were given before.
+    /// Register `number` of a type, for use within a probe. The registers with lower numbers were requested before.
     pub(super) fn register(&mut self, ty: ScalarType, number: usize) -> Result<RegId, EditError> {
-        let known = self.registers.get(ty as usize).and_then(|r| r.get(number));
-        if let Some(&register) = known {
+        let registers = self.registers.get(ty as usize);
+        if let Some(&register) = registers.and_then(|registers| registers.get(number)) {
             return Ok(register);
         }
         let kind = ty.text().trim_start_matches('.');
@@ -60,17 +63,24 @@ impl<'m> FunctionInstrumenter<'m> {
         Ok(register)
     }
 
-    /// The register with this key that is live in the whole function, if there is one.
-    pub(super) fn kept(&self, key: u32) -> Option<RegId> {
-        let at = self.kept.binary_search_by_key(&key, |(k, _)| *k).ok()?;
-        Some(self.kept.get(at)?.1)
+    /// The register with this key that is computed at the entry, if there is one.
+    pub(super) fn entry_register(&self, key: u32) -> Option<RegId> {
+        let index = self
+            .entry_registers
+            .binary_search_by_key(&key, |(k, _)| *k)
+            .ok()?;
+        Some(self.entry_registers.get(index)?.1)
     }
 
-    /// A new register that is live in the whole function.
-    pub(super) fn keep(&mut self, ty: ScalarType, key: u32) -> Result<RegId, EditError> {
+    /// Declares a register that is computed at the entry, with a new key. It is live in the whole function.
+    pub(super) fn declare_entry_register(
+        &mut self,
+        ty: ScalarType,
+        key: u32,
+    ) -> Result<RegId, EditError> {
         let register = self.declare(ty, &format!("kept_{key}"))?;
-        let at = self.kept.partition_point(|(k, _)| *k < key);
-        self.kept.insert(at, (key, register));
+        let index = self.entry_registers.partition_point(|(k, _)| *k < key);
+        self.entry_registers.insert(index, (key, register));
         Ok(register)
     }
 
@@ -86,27 +96,27 @@ impl<'m> FunctionInstrumenter<'m> {
 
     fn declare(&mut self, ty: ScalarType, name: &str) -> Result<RegId, EditError> {
         let (decl, draft) =
-            self.name('%', name, |editor, name| editor.registers(ty, name, None))?;
-        let id = match self.declared {
+            self.declare_named('%', name, |editor, name| editor.registers(ty, name, None))?;
+        let id = match self.last_declaration {
             Some(last) => self.editor.insert_after(last, draft)?,
             None => self.editor.prepend(draft)?,
         };
-        self.declared = Some(id);
+        self.last_declaration = Some(id);
         self.editor.register(decl, 0)
     }
 
-    /// Declares something with an unused name.
-    fn name<T>(
+    /// Declares an entity with an unused name. While a name is in use, the number in the prefix of new names is increased.
+    fn declare_named<T>(
         &mut self,
         sigil: char,
         name: &str,
-        make: impl Fn(&mut Editor<'m>, &str) -> Result<T, EditError>,
+        declare: impl Fn(&mut Editor<'m>, &str) -> Result<T, EditError>,
     ) -> Result<T, EditError> {
         let mut nth = 0u32;
         loop {
-            match make(&mut self.editor, &format!("{sigil}{}_{name}", self.stem)) {
+            match declare(&mut self.editor, &format!("{sigil}{}_{name}", self.stem)) {
                 Err(EditError::Taken(_)) => nth += 1,
-                done => return done,
+                result => return result,
             }
             self.stem = format!("{STEM}{nth}");
         }
@@ -116,16 +126,16 @@ impl<'m> FunctionInstrumenter<'m> {
     pub(super) fn label(&mut self) -> Result<(LabelId, NewStmt), EditError> {
         let name = format!("after_{}", self.labels);
         self.labels += 1;
-        self.name('$', &name, |editor, name| editor.label(name))
+        self.declare_named('$', &name, |editor, name| editor.label(name))
     }
 
-    /// Places a statement at the entry of the function, after those that were placed there before.
+    /// Places a statement at the entry of the function, after the statements that were placed there before.
     pub(super) fn place_at_entry(&mut self, draft: NewStmt) -> Result<StmtId, EditError> {
-        let id = match self.entry.or(self.declared) {
+        let id = match self.last_entry_statement.or(self.last_declaration) {
             Some(last) => self.editor.insert_after(last, draft)?,
             None => self.editor.prepend(draft)?,
         };
-        self.entry = Some(id);
+        self.last_entry_statement = Some(id);
         Ok(id)
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! Probes need the same few instructions whatever the module contains: to compute addresses, to combine predicates, to keep
 //! the carry flag. This is the only file of the crate that names instructions; the check `opcode_lint` of `xtask` excludes it.
-//! What a module's own instructions do is always asked of the tables.
+//! The effects of the instructions of a module are always read from the tables.
 
 use alloc::string::String;
 
 use ptx_isa::{ScalarType, StateSpace};
 
-/// Combine predicates.
+/// Computes the conjunction of two predicates.
 pub(super) const AND: &str = "and.pred";
 pub(super) const NOT: &str = "not.pred";
 /// Adds the carry flag to two numbers.

@@ -22,11 +22,11 @@ pub enum Timing {
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub struct Candidate<'a> {
-    /// Its function.
+    /// The function of the instruction.
     pub function: FuncId,
-    /// Its statement.
+    /// The statement of the instruction.
     pub statement: StmtId,
-    /// What it does.
+    /// The effects and the uses of operands of the instruction.
     pub facts: Facts<'a>,
 }
 
@@ -46,13 +46,13 @@ pub struct Site {
     pub accesses: Vec<MemoryAccess>,
     /// The instruction in the source of the module.
     pub(super) span: Span,
-    /// Its guard, and whether it is negated.
+    /// The guard of the instruction.
     pub(super) guard: Option<(RegId, GuardSense)>,
-    /// Its first result, such as the old value of an atomic operation.
+    /// The first result of the instruction, such as the old value of an atomic operation.
     pub(super) result: Option<Operand>,
-    /// The registers that it may overwrite, for a probe after it.
+    /// The registers that the instruction may overwrite before the probe runs; empty for a probe before it.
     pub(super) overwritten: Vec<RegisterComponent>,
-    /// Whether the carry flag is read later, and by which kind of instruction.
+    /// The family of the instruction that reads the carry flag later, if the flag is live at the probe.
     pub(super) carry: Option<Family>,
 }
 
@@ -82,13 +82,13 @@ pub struct ProbedSite {
     pub when: Timing,
 }
 
-/// Why a selected instruction has no probe.
+/// The reason why a selected instruction has no probe.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Control does not continue after it.
+    /// Control does not continue after the instruction.
     NothingAfter,
-    /// Its guard is not declared.
+    /// The guard of the instruction is not declared.
     Guard,
 }
 
@@ -119,7 +119,7 @@ pub(super) fn plan(
     let mut plan = Plan::default();
     let mut id = 0;
     for (function, _, body) in module.definitions() {
-        let Some(of) = facts.function(function) else {
+        let Some(function_facts) = facts.function(function) else {
             continue;
         };
         let mut sites = Vec::new();
@@ -130,7 +130,7 @@ pub(super) fn plan(
             let candidate = Candidate {
                 function,
                 statement,
-                facts: of.inst(inst),
+                facts: function_facts.inst(inst),
             };
             let Some(when) = select(&candidate) else {
                 continue;
@@ -149,7 +149,7 @@ pub(super) fn plan(
             }
         }
         if !sites.is_empty() {
-            mark_carries(of, &mut sites);
+            mark_carries(function_facts, &mut sites);
             plan.functions.push((function, sites));
         }
     }
@@ -158,20 +158,18 @@ pub(super) fn plan(
 
 fn site(candidate: &Candidate<'_>, when: Timing, id: u32, span: Span) -> Result<Site, Reason> {
     let facts = candidate.facts;
-    let after = when == Timing::After;
-    let goes_on = match facts.flow() {
+    let falls_through = match facts.flow() {
         Flow::Next => true,
         Flow::Call => !facts.never_returns(),
         _ => false,
     };
-    if after && !goes_on {
+    if when == Timing::After && !falls_through {
         return Err(Reason::NothingAfter);
     }
     let guard = facts.guard_register();
     if guard.is_none() && facts.guard().is_some() {
         return Err(Reason::Guard);
     }
-    let written = facts.registers().filter(|m| m.usage != RegAccess::Read);
     let result = facts.parts().find(|(_, usage)| *usage == RegAccess::Write);
     Ok(Site {
         id,
@@ -182,25 +180,29 @@ fn site(candidate: &Candidate<'_>, when: Timing, id: u32, span: Span) -> Result<
         span,
         guard: guard.map(|(place, sense)| (place.register, sense)),
         result: result.map(|(operand, _)| operand),
-        overwritten: match after {
-            true => written.map(|m| m.place).collect(),
-            false => Vec::new(),
+        overwritten: match when {
+            Timing::Before => Vec::new(),
+            Timing::After => facts
+                .registers()
+                .filter(|usage| usage.usage != RegAccess::Read)
+                .map(|usage| usage.place)
+                .collect(),
         },
         carry: None,
     })
 }
 
 /// Marks the sites where the carry flag is live.
-fn mark_carries(of: FunctionFacts<'_>, sites: &mut [Site]) {
-    let live = carry_flag::live(of);
+fn mark_carries(facts: FunctionFacts<'_>, sites: &mut [Site]) {
+    let live = carry_flag::live(facts);
     if live.is_empty() {
         return;
     }
     for site in sites {
-        let at = match site.when {
+        let next_statement = match site.when {
             Timing::Before => Some(site.statement),
-            Timing::After => of.body().after(site.statement),
+            Timing::After => facts.body().after(site.statement),
         };
-        site.carry = at.and_then(|at| *live.get(at.index())?);
+        site.carry = next_statement.and_then(|stmt| *live.get(stmt.index())?);
     }
 }

@@ -12,15 +12,24 @@ use super::host::FunctionInstrumenter;
 use super::mnemonics;
 use super::plan::{Site, Timing};
 
-/// Where statements are inserted.
+/// The position at which statements are inserted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum InsertionPoint {
     /// Before the instruction.
     Before,
-    /// After it, and after what was placed there.
+    /// After the instruction, and after the statements that were inserted there before.
     After,
     /// At the entry of the function.
     Entry,
+}
+
+impl From<Timing> for InsertionPoint {
+    fn from(timing: Timing) -> Self {
+        match timing {
+            Timing::Before => Self::Before,
+            Timing::After => Self::After,
+        }
+    }
 }
 
 /// A probe while it is written; see the [module](super).
@@ -28,7 +37,8 @@ pub(super) enum InsertionPoint {
 pub struct Probe<'h, 'm> {
     host: &'h mut FunctionInstrumenter<'m>,
     site: &'h Site,
-    here: InsertionPoint,
+    /// The position at which statements are inserted now.
+    insertion_point: InsertionPoint,
     /// The last statement after the instruction.
     last: StmtId,
     /// The first and the last statement of the probe itself, around which the carry flag is preserved.
@@ -47,10 +57,7 @@ impl<'h, 'm> Probe<'h, 'm> {
         Self {
             host,
             site,
-            here: match site.when {
-                Timing::Before => InsertionPoint::Before,
-                Timing::After => InsertionPoint::After,
-            },
+            insertion_point: site.when.into(),
             last: site.statement,
             extent: None,
             changes_carry: false,
@@ -121,32 +128,40 @@ impl<'h, 'm> Probe<'h, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of `make`; an [edit](Error::Edit) was refused.
+    /// An error of `make`, or an [edit](Error::Edit) was refused.
     pub fn at_entry(
         &mut self,
         key: u32,
         ty: ScalarType,
         make: impl FnOnce(&mut Self, Operand) -> Result<(), Error>,
     ) -> Result<Operand, Error> {
-        if let Some(register) = self.host.kept(key) {
+        if let Some(register) = self.host.entry_register(key) {
             return Ok(Operand::Reg(register));
         }
-        let register = Operand::Reg(self.host.keep(ty, key)?);
-        let here = core::mem::replace(&mut self.here, InsertionPoint::Entry);
-        let made = make(self, register);
-        self.here = here;
-        made.map(|()| register)
+        let register = Operand::Reg(self.host.declare_entry_register(ty, key)?);
+        self.insert_at(InsertionPoint::Entry, |probe| make(probe, register))?;
+        Ok(register)
     }
 
-    /// Runs `f` with its statements before the instruction, wherever the probe is, so that they read the values from before it.
+    /// Runs `insert` with its statements before the instruction, even if the probe is after it, so that they read the values from
+    /// before the instruction.
     pub(super) fn before<T>(
         &mut self,
-        f: impl FnOnce(&mut Self) -> Result<T, Error>,
+        insert: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let here = core::mem::replace(&mut self.here, InsertionPoint::Before);
-        let done = f(self);
-        self.here = here;
-        done
+        self.insert_at(InsertionPoint::Before, insert)
+    }
+
+    /// Runs `insert` with another insertion point.
+    fn insert_at<T>(
+        &mut self,
+        insertion_point: InsertionPoint,
+        insert: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let outer = core::mem::replace(&mut self.insertion_point, insertion_point);
+        let result = insert(self);
+        self.insertion_point = outer;
+        result
     }
 
     /// Inserts an instruction under the guard of the probed one.
@@ -156,7 +171,7 @@ impl<'h, 'm> Probe<'h, 'm> {
     /// An [edit](Error::Edit) was refused, such as an unknown mnemonic.
     pub fn emit(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<(), Error> {
         match self.guard()? {
-            Some((register, sense)) if self.here != InsertionPoint::Entry => {
+            Some((register, sense)) if self.insertion_point != InsertionPoint::Entry => {
                 let editor = &mut self.host.editor;
                 let draft = editor.guarded(register, sense, mnemonic, operands)?;
                 self.place_inst(mnemonic, draft)
@@ -169,7 +184,7 @@ impl<'h, 'm> Probe<'h, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of [`emit`](Self::emit).
+    /// An error of [`emit`](Self::emit).
     pub fn emit_always(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<(), Error> {
         let draft = self.host.editor.inst(mnemonic, operands)?;
         self.place_inst(mnemonic, draft)
@@ -179,18 +194,18 @@ impl<'h, 'm> Probe<'h, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of [`emit`](Self::emit).
+    /// An error of [`emit`](Self::emit).
     pub fn emit_if(
         &mut self,
         predicate: RegId,
         mnemonic: &str,
         operands: &[Operand],
     ) -> Result<(), Error> {
-        let both = self.and_guard(predicate)?;
-        let draft = self
-            .host
-            .editor
-            .guarded(both, GuardSense::Positive, mnemonic, operands)?;
+        let conjunction = self.and_guard(predicate)?;
+        let draft =
+            self.host
+                .editor
+                .guarded(conjunction, GuardSense::Positive, mnemonic, operands)?;
         self.place_inst(mnemonic, draft)
     }
 
@@ -199,15 +214,16 @@ impl<'h, 'm> Probe<'h, 'm> {
         let Some((guard, sense)) = self.guard()? else {
             return Ok(predicate);
         };
-        let mut holds = guard;
+        let mut condition = guard;
         if sense.is_negated() {
-            holds = self.register(ScalarType::Pred)?;
-            self.emit_always(mnemonics::NOT, &[Operand::Reg(holds), Operand::Reg(guard)])?;
+            condition = self.register(ScalarType::Pred)?;
+            let operands = [condition, guard].map(Operand::Reg);
+            self.emit_always(mnemonics::NOT, &operands)?;
         }
-        let both = self.register(ScalarType::Pred)?;
-        let operands = [both, predicate, holds].map(Operand::Reg);
+        let conjunction = self.register(ScalarType::Pred)?;
+        let operands = [conjunction, predicate, condition].map(Operand::Reg);
         self.emit_always(mnemonics::AND, &operands)?;
-        Ok(both)
+        Ok(conjunction)
     }
 
     /// The guard with the value from before the instruction and its sense.
@@ -220,13 +236,13 @@ impl<'h, 'm> Probe<'h, 'm> {
             return Ok(None);
         };
         if self.guard.is_none() {
-            let mut kept = register;
+            let mut old_guard = register;
             if self.is_overwritten(register) {
-                kept = self.register(ScalarType::Pred)?;
-                let operands = [kept, register].map(Operand::Reg);
+                old_guard = self.register(ScalarType::Pred)?;
+                let operands = [old_guard, register].map(Operand::Reg);
                 self.before(|p| p.emit_always(&mnemonics::copy(ScalarType::Pred), &operands))?;
             }
-            self.guard = Some((kept, sense));
+            self.guard = Some((old_guard, sense));
         }
         Ok(self.guard)
     }
@@ -235,7 +251,7 @@ impl<'h, 'm> Probe<'h, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of [`emit`](Self::emit).
+    /// An error of [`emit`](Self::emit).
     pub fn call(
         &mut self,
         predicate: Option<RegId>,
@@ -243,7 +259,7 @@ impl<'h, 'm> Probe<'h, 'm> {
         arguments: &[Operand],
     ) -> Result<(), Error> {
         let arguments = self.editor().list(arguments)?;
-        let call = word(Control::Call)?;
+        let call = control_mnemonic(Control::Call)?;
         match predicate {
             Some(predicate) => self.emit_if(predicate, call, &[function, arguments]),
             None => self.emit(call, &[function, arguments]),
@@ -254,9 +270,9 @@ impl<'h, 'm> Probe<'h, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of [`emit`](Self::emit).
+    /// An error of [`emit`](Self::emit).
     pub fn trap_if(&mut self, predicate: RegId) -> Result<(), Error> {
-        self.emit_if(predicate, word(Control::Trap)?, &[])
+        self.emit_if(predicate, control_mnemonic(Control::Trap)?, &[])
     }
 
     /// A label for jumps within the probe.
@@ -276,17 +292,20 @@ impl<'h, 'm> Probe<'h, 'm> {
     ///
     /// [`Error::Missing`] if it is not an unplaced label of this probe.
     pub fn place_label(&mut self, label: Operand) -> Result<(), Error> {
-        let at = match label {
+        let index = match label {
             Operand::Label(id) => self.labels.binary_search_by_key(&id, |(id, _)| *id).ok(),
             _ => None,
-        };
-        let at = at.ok_or(Error::Missing("label of this probe"))?;
-        let (_, draft) = self.labels.remove(at);
+        }
+        .ok_or(Error::Missing("label of this probe"))?;
+        let (_, draft) = self.labels.remove(index);
         self.place(draft)
     }
 
     fn place_inst(&mut self, mnemonic: &str, draft: NewStmt) -> Result<(), Error> {
-        if self.site.carry.is_some() && self.here != InsertionPoint::Entry && !self.changes_carry {
+        if self.site.carry.is_some()
+            && self.insertion_point != InsertionPoint::Entry
+            && !self.changes_carry
+        {
             self.changes_carry = self.host.may_change_carry(mnemonic);
         }
         self.place(draft)
@@ -294,7 +313,7 @@ impl<'h, 'm> Probe<'h, 'm> {
 
     fn place(&mut self, draft: NewStmt) -> Result<(), Error> {
         let editor = &mut self.host.editor;
-        let id = match self.here {
+        let id = match self.insertion_point {
             InsertionPoint::Entry => self.host.place_at_entry(draft)?,
             InsertionPoint::Before => editor.insert_before(self.site.statement, draft)?,
             InsertionPoint::After => {
@@ -302,11 +321,7 @@ impl<'h, 'm> Probe<'h, 'm> {
                 self.last
             }
         };
-        let own = match self.site.when {
-            Timing::Before => InsertionPoint::Before,
-            Timing::After => InsertionPoint::After,
-        };
-        if self.here == own {
+        if self.insertion_point == self.site.when.into() {
             self.extent = Some((self.extent.map_or(id, |(first, _)| first), id));
         }
         Ok(())
@@ -325,29 +340,29 @@ impl<'h, 'm> Probe<'h, 'm> {
             return Ok(());
         };
         let saved = Operand::Reg(self.register(ScalarType::B32)?);
-        let nothing = Operand::Reg(self.register(ScalarType::B32)?);
+        let unused_result = Operand::Reg(self.register(ScalarType::B32)?);
         let editor = &mut self.host.editor;
         let (mnemonic, [a, b]) = family.save();
         let save = editor.inst(mnemonic, &[saved, a, b])?;
         editor.insert_before(first, save)?;
         let (mnemonic, [a, b]) = family.restore(saved);
-        let restore = editor.inst(mnemonic, &[nothing, a, b])?;
+        let restore = editor.inst(mnemonic, &[unused_result, a, b])?;
         editor.insert_after(last, restore)?;
         Ok(())
     }
 }
 
-/// The opcode without modifiers that has this effect on control flow.
-fn word(control: Control) -> Result<&'static str, Error> {
-    let does = |opcode: &&Opcode| {
-        let mut instructions = opcode.instructions().iter();
-        instructions.any(|i| {
-            let mut effects = i.forms().iter().flat_map(|f| f.effects());
-            i.words().is_empty() && effects.any(|e| e.kind() == EffectKind::Control(control))
+/// The mnemonic of the instruction without modifiers that has this effect on control flow.
+fn control_mnemonic(control: Control) -> Result<&'static str, Error> {
+    Opcode::ALL
+        .iter()
+        .find(|opcode| {
+            opcode.instructions().iter().any(|instruction| {
+                let mut effects = instruction.forms().iter().flat_map(|form| form.effects());
+                instruction.words().is_empty()
+                    && effects.any(|effect| effect.kind() == EffectKind::Control(control))
+            })
         })
-    };
-    let opcode = Opcode::ALL.iter().find(does);
-    opcode
-        .map(|o| o.text())
+        .map(|opcode| opcode.text())
         .ok_or(Error::Missing("instruction"))
 }

@@ -7,7 +7,7 @@ use ptx_ir::{Module, Operand, RegId};
 use super::error::Error;
 use super::probe::Probe;
 
-/// Where probes write records. The module gets a counter `NAME_count` of the width of an address: the number of records so far,
+/// The buffer into which probes write records. The module gets a counter `NAME_count` of the width of an address: the number of records so far,
 /// including those that exceeded the capacity. The array `NAME_records` has `capacity` records of 32 bytes:
 ///
 /// | byte | | |
@@ -49,15 +49,16 @@ impl Records {
     /// The function, in a module with the code.
     #[must_use]
     pub fn function(&self, module: &Module) -> Option<Operand> {
-        let symbol = module.symbol(&format!("{}_record", self.name));
-        symbol.map(Operand::Symbol)
+        module
+            .symbol(&format!("{}_record", self.name))
+            .map(Operand::Symbol)
     }
 
     /// Appends a record, under the guard and an optional predicate.
     ///
     /// # Errors
     ///
-    /// Those of [`Probe::call`].
+    /// An error of [`Probe::call`].
     pub fn append(
         &self,
         probe: &mut Probe<'_, '_>,

@@ -56,8 +56,10 @@ impl Trace {
             module,
             &self.records.code(module),
             |module| {
-                let function = self.records.function(module);
-                let function = function.ok_or(Error::Missing("function to record it"))?;
+                let function = self
+                    .records
+                    .function(module)
+                    .ok_or(Error::Missing("function to record it"))?;
                 Ok(move |probe: &mut Probe<'_, '_>| self.probe(probe, function))
             },
             |candidate| self.select(candidate),
@@ -67,8 +69,8 @@ impl Trace {
     fn select(&self, candidate: &Candidate<'_>) -> Option<Timing> {
         let mut when = None;
         for access in candidate.facts.memory().filter(|a| self.covers(a)) {
-            let after = access.data.is_some() && access.reads();
-            when = if after {
+            let records_result = access.data.is_some() && access.reads();
+            when = if records_result {
                 Some(Timing::After)
             } else {
                 when.or(Some(Timing::Before))
@@ -80,7 +82,7 @@ impl Trace {
     fn covers(&self, access: &MemoryAccess) -> bool {
         let space = match access.space {
             Space::State(space) => Space::State(space.base()),
-            other => other,
+            space => space,
         };
         access.operand.is_some() && access.access != Access::None && self.spaces.contains(&space)
     }
@@ -100,12 +102,12 @@ impl Trace {
                 self.records.append(probe, None, function, operands)?;
             }
             for value in values {
-                let place = match i64::try_from(value.offset) {
+                let address = match i64::try_from(value.offset) {
                     Ok(0) | Err(_) => address,
                     Ok(offset) => probe.plus(address, offset)?,
                 };
                 let size = probe.editor().integer(value.bytes as i64);
-                let operands = [size, place, value.bits];
+                let operands = [size, address, value.bits];
                 self.records.append(probe, None, function, operands)?;
             }
         }

@@ -14,16 +14,16 @@ use super::probe::Probe;
 /// A part of the value that an access reads or writes, of at most 8 bytes.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Value {
-    /// Its offset from the address of the access, in bytes.
+    /// The offset of the part from the address of the access, in bytes.
     pub offset: u64,
-    /// Its size in bytes.
+    /// The size of the part in bytes.
     pub bytes: u64,
-    /// Its bits: a 64-bit register or a constant. Bits above its size are undefined.
+    /// The bits of the part: a 64-bit register or a constant. Bits above the size are undefined.
     pub bits: Operand,
 }
 
 /// The size of a 64-bit register in bytes.
-const LARGEST: u64 = 8;
+const REGISTER_BYTES: u64 = 8;
 
 impl Probe<'_, '_> {
     /// The elements that an access reads or writes, without discarded ones (`_`). Empty before a load, and if the layout of the
@@ -38,15 +38,15 @@ impl Probe<'_, '_> {
         let (Some((mut data, usage)), Some(bytes)) = (access.data, access.bytes) else {
             return Ok(Vec::new());
         };
-        let after = self.site().when == Timing::After;
-        let mut result = usage.writes() || usage.may_write();
+        let is_executed = self.site().when == Timing::After;
+        let mut is_result = usage.writes() || usage.may_write();
         if access.access == Access::ReadModifyWrite
-            && after
+            && is_executed
             && let Some(old) = self.site().result.filter(|r| *r != Operand::Sink)
         {
-            (data, result) = (old, true);
+            (data, is_result) = (old, true);
         }
-        if result && !after && !usage.reads() {
+        if is_result && !is_executed && !usage.reads() {
             return Ok(Vec::new());
         }
         let elements = self.elements(data)?;
@@ -54,11 +54,10 @@ impl Probe<'_, '_> {
         let mut values = Vec::new();
         for (element, n) in elements.into_iter().zip(0..) {
             let offset = n * size;
-            let mut pieces = |p: &mut Self| p.pieces(element, offset, size, &mut values);
-            if !result && self.mentions_overwritten(element) {
-                self.before(pieces)?;
+            if !is_result && self.mentions_overwritten(element) {
+                self.before(|probe| probe.add_values(element, offset, size, &mut values))?;
             } else {
-                pieces(self)?;
+                self.add_values(element, offset, size, &mut values)?;
             }
         }
         Ok(values)
@@ -80,8 +79,8 @@ impl Probe<'_, '_> {
             .collect()
     }
 
-    /// The bits of one element.
-    fn pieces(
+    /// Adds the values of one element: two if it has more than 64 bits, none if it is discarded or a predicate.
+    fn add_values(
         &mut self,
         element: Operand,
         offset: u64,
@@ -106,8 +105,8 @@ impl Probe<'_, '_> {
             self.emit_always(&mnemonics::copy_untyped(ty.bits()), &[pair, element])?;
             for (half, n) in halves.into_iter().zip(0..) {
                 values.push(Value {
-                    offset: offset + n * LARGEST,
-                    bytes: LARGEST,
+                    offset: offset + n * REGISTER_BYTES,
+                    bytes: REGISTER_BYTES,
                     bits: Operand::Reg(half),
                 });
             }
@@ -120,7 +119,7 @@ impl Probe<'_, '_> {
         // A register can be wider than the element of the access.
         values.push(Value {
             offset,
-            bytes: bytes.min(LARGEST),
+            bytes: bytes.min(REGISTER_BYTES),
             bits,
         });
         Ok(())
@@ -135,18 +134,18 @@ impl Probe<'_, '_> {
             _ => Some(ScalarType::B64),
         };
         let converts = ty.is_integer() || ty.kind() == TypeKind::Bits;
-        let mut plain = register;
+        let mut source = register;
         // Conversions require a register of their type, moves do not.
         if let Some(untyped) = untyped.filter(|_| !converts || !matches!(register, Operand::Reg(_)))
         {
-            plain = Operand::Reg(self.register(untyped)?);
-            self.emit_always(&mnemonics::copy(untyped), &[plain, register])?;
+            source = Operand::Reg(self.register(untyped)?);
+            self.emit_always(&mnemonics::copy(untyped), &[source, register])?;
         }
         if ty.bits() == 64 {
-            return Ok(plain);
+            return Ok(source);
         }
         let wide = Operand::Reg(self.register(ScalarType::B64)?);
-        self.emit_always(&mnemonics::zero_extend(ty.bits()), &[wide, plain])?;
+        self.emit_always(&mnemonics::zero_extend(ty.bits()), &[wide, source])?;
         Ok(wide)
     }
 
@@ -164,20 +163,20 @@ impl Probe<'_, '_> {
             Operand::Symbol(_) | Operand::Var(_) | Operand::Address(_) | Operand::Special(_) => {
                 return self.moved(operand, bytes);
             }
-            Operand::Component(_, at)
-                if matches!(self.body().pool().get(at), Operand::Special(_)) =>
+            Operand::Component(_, vector)
+                if matches!(self.body().pool().get(vector), Operand::Special(_)) =>
             {
                 return self.moved(operand, bytes);
             }
             _ => return Ok(None),
         };
-        let kept = match bytes {
+        let truncated = match bytes {
             1..8 => value & ((1 << (8 * bytes)) - 1),
             _ => value,
         };
-        let bits = match i64::try_from(kept) {
+        let bits = match i64::try_from(truncated) {
             Ok(n) => self.editor().integer(n),
-            Err(_) => self.editor().constant(&format!("{kept:#x}"))?,
+            Err(_) => self.editor().constant(&format!("{truncated:#x}"))?,
         };
         Ok(Some(bits))
     }

@@ -12,50 +12,56 @@ pub(super) fn dead(module: &Module, names: &Names) -> Vec<Span> {
     // Unused external functions and variables are removed as well.
     let mut declared: Vec<Vec<Span>> = vec![Vec::new(); module.symbols().len()];
     let mut items: Vec<(Span, Vec<SymbolId>)> = Vec::new();
-    let mut todo: Vec<Span> = Vec::new();
+    let mut worklist: Vec<Span> = Vec::new();
     for (id, item) in module.items() {
         let span = module.span(id);
-        let external = match item {
+        let is_external = match item {
             Item::Function(f) => module.functions().get(f).is_some_and(|f| f.body.is_none()),
             Item::Decl(d) => {
                 let linkage = module.declarations().decls.get(d).and_then(|d| d.linkage);
                 linkage == Some(Linkage::Extern)
             }
             _ => {
-                todo.push(span);
+                worklist.push(span);
                 continue;
             }
         };
-        let declares = names.within(span).iter().filter(|m| m.declares);
-        let declares = declares.filter_map(|m| match m.entity {
-            Entity::Symbol(symbol) => Some(symbol),
-            _ => None,
-        });
-        let declares: Vec<SymbolId> = declares.collect();
-        if declares.is_empty() || !declares.iter().all(|s| external || private.contains(*s)) {
-            todo.push(span);
+        let symbols: Vec<SymbolId> = names
+            .within(span)
+            .iter()
+            .filter(|name| name.declares)
+            .filter_map(|name| match name.entity {
+                Entity::Symbol(symbol) => Some(symbol),
+                _ => None,
+            })
+            .collect();
+        if symbols.is_empty() || !symbols.iter().all(|s| is_external || private.contains(*s)) {
+            worklist.push(span);
             continue;
         }
-        for symbol in &declares {
+        for symbol in &symbols {
             if let Some(spans) = declared.get_mut(symbol.index()) {
                 spans.push(span);
             }
         }
-        items.push((span, declares));
+        items.push((span, symbols));
     }
-    // From what stays to everything that it uses.
+    // The items that stay, and the declarations of everything that they use.
     let mut reached: EntityMap<bool> = EntityMap::new(module);
-    while let Some(span) = todo.pop() {
-        for m in names.within(span) {
-            if reached.replace(m.entity, true) == Some(false)
-                && let Entity::Symbol(symbol) = m.entity
+    while let Some(span) = worklist.pop() {
+        for name in names.within(span) {
+            if reached.replace(name.entity, true) == Some(false)
+                && let Entity::Symbol(symbol) = name.entity
                 && let Some(spans) = declared.get_mut(symbol.index())
             {
-                todo.append(spans);
+                worklist.append(spans);
             }
         }
     }
-    let is_reached = |s: &SymbolId| reached.get(Entity::Symbol(*s)) == Some(&true);
-    items.retain(|(_, declares)| !declares.iter().any(is_reached));
+    items.retain(|(_, symbols)| {
+        !symbols
+            .iter()
+            .any(|symbol| reached.get(Entity::Symbol(*symbol)) == Some(&true))
+    });
     items.into_iter().map(|(span, _)| span).collect()
 }

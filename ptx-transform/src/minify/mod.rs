@@ -165,10 +165,13 @@ impl Minifier<'_> {
     ) {
         let (module, source) = (self.module, self.module.source());
         if let Some(body) = module.body(function) {
-            let is_used = |entity| self.usage.is_used(entity);
-            let comments = InnerComments::Remove;
-            let unused = register_use::unused(function, body, source, comments, is_used);
-            self.removed.extend(unused);
+            self.removed.extend(register_use::unused(
+                function,
+                body,
+                source,
+                InnerComments::Remove,
+                |entity| self.usage.is_used(entity),
+            ));
         }
         let handles = handles(module, function);
         let mut renamable = Vec::new();

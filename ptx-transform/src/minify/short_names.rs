@@ -9,28 +9,33 @@ use ptx_isa::Opcode;
 ///
 /// They contain no digits, so that no member of a range, which is a short name with a number, is one of them.
 pub(crate) struct ShortNames<'t> {
-    taken: [&'t TakenNames; 2],
+    /// The names in use, which are skipped.
+    used_names: [&'t TakenNames; 2],
+    /// The number of the next name to try.
     next: usize,
 }
 
-const FIRST: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const OTHER: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
+const FIRST_LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const LATER_LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
 
 impl<'t> ShortNames<'t> {
     /// Starts at `a` and skips two sets of names.
-    pub(crate) fn with(taken: &'t TakenNames, own: &'t TakenNames) -> Self {
-        let taken = [taken, own];
-        Self { taken, next: 0 }
+    pub(crate) fn with(first: &'t TakenNames, second: &'t TakenNames) -> Self {
+        Self {
+            used_names: [first, second],
+            next: 0,
+        }
     }
 
-    /// Starts at `aa`.
-    pub(crate) fn of_two(taken: &'t TakenNames) -> Self {
-        let next = FIRST.len();
-        let taken = [taken; 2];
-        Self { taken, next }
+    /// Starts at `aa` and skips the names in use.
+    pub(crate) fn of_two(used_names: &'t TakenNames) -> Self {
+        Self {
+            used_names: [used_names; 2],
+            next: FIRST_LETTERS.len(),
+        }
     }
 
-    /// The next name.
+    /// Returns the next unused name.
     pub(crate) fn take(&mut self) -> String {
         loop {
             let name = nth(self.next);
@@ -38,9 +43,9 @@ impl<'t> ShortNames<'t> {
             let text = name.as_bytes();
             // Opcodes can be names, but would be hard to read.
             if !self
-                .taken
+                .used_names
                 .iter()
-                .any(|t| t.conflicts(text, NameForm::Range))
+                .any(|names| names.conflicts(text, NameForm::Range))
                 && Opcode::from_text(text).is_none()
             {
                 return name;
@@ -49,16 +54,17 @@ impl<'t> ShortNames<'t> {
     }
 }
 
+/// Name `n` of the sequence.
 fn nth(mut n: usize) -> String {
-    let (mut name, mut base) = (String::new(), FIRST);
+    let (mut name, mut letters) = (String::new(), FIRST_LETTERS);
     loop {
-        let letter = base.get(n % base.len()).copied().unwrap_or(b'a');
+        let letter = letters.get(n % letters.len()).copied().unwrap_or(b'a');
         name.push(char::from(letter));
-        if n < base.len() {
+        if n < letters.len() {
             return name;
         }
-        n = n / base.len() - 1;
-        base = OTHER;
+        n = n / letters.len() - 1;
+        letters = LATER_LETTERS;
     }
 }
 
