@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 
 use ptx_edit::Rewriting;
 use ptx_ir::{
-    Declarator, Diagnostic, EntitySet, FunctionKind, Item, Linkage, Module, SymbolId, SymbolKind,
-    TextPatches,
+    Diagnostic, EntitySet, FunctionKind, Item, Linkage, Module, SymbolId, SymbolKind, TextPatches,
 };
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
@@ -60,11 +59,14 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     needs.bind(&bound(module, &needs));
     let part = needs.reach(&roots);
     let in_part = |s: SymbolId| part.contains(needs.first(s));
-    // What the rest uses from the part.
+    // The symbols of the part that the rest uses.
     let mut shared = EntitySet::new();
-    let outside = module.symbols().ids().filter(|s| !in_part(*s));
-    let needed = outside.flat_map(|s| needs.of_symbol(s).iter());
-    for symbol in needed.chain(&needs.opaque) {
+    let used_by_rest = module
+        .symbols()
+        .ids()
+        .filter(|s| !in_part(*s))
+        .flat_map(|s| needs.of_symbol(s).iter());
+    for symbol in used_by_rest.chain(&needs.opaque) {
         let symbol = needs.first(*symbol);
         if part.contains(symbol) {
             shared.insert(symbol);
@@ -73,22 +75,25 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     let items = items(module);
     let mut patches = TextPatches::new();
     let exported = export(module, &items, &in_part, &shared, &mut patches);
-    let in_part_or_dropped = |symbol| {
+    let part_retention = |symbol| {
         if in_part(symbol) {
             Retention::Keep
         } else {
             Retention::Drop
         }
     };
-    let in_rest_or_declared = |symbol| match (in_part(symbol), shared.contains(needs.first(symbol)))
-    {
-        (false, _) => Retention::Keep,
-        (true, true) => Retention::Declare,
-        (true, false) => Retention::Drop,
+    let rest_retention = |symbol| {
+        if !in_part(symbol) {
+            Retention::Keep
+        } else if shared.contains(needs.first(symbol)) {
+            Retention::Declare
+        } else {
+            Retention::Drop
+        }
     };
     Ok(Split {
-        part: extract::retain(&printed, &items, &in_part_or_dropped, patches),
-        rest: extract::retain(&printed, &items, &in_rest_or_declared, TextPatches::new()),
+        part: extract::retain(&printed, &items, &part_retention, patches),
+        rest: extract::retain(&printed, &items, &rest_retention, TextPatches::new()),
         exported,
     })
 }
@@ -104,13 +109,14 @@ fn bound(module: &Module, needs: &Dependencies) -> EntitySet<SymbolId> {
             }
             SymbolKind::Variable(space, decl) => {
                 let decl = module.declarations().decls.get(decl);
-                let external = decl.is_some_and(|d| d.linkage == Some(Linkage::Extern));
-                let memory = matches!(space.base(), StateSpace::Global | StateSpace::Const);
-                let opaque = decl.is_none_or(|d| {
+                let is_external = decl.is_some_and(|d| d.linkage == Some(Linkage::Extern));
+                let can_be_external =
+                    matches!(space.base(), StateSpace::Global | StateSpace::Const);
+                let is_opaque = decl.is_none_or(|d| {
                     let ty = d.ty.known();
                     ty.is_none_or(|t| t.kind() == TypeKind::Opaque)
                 });
-                !external && (!memory || opaque) || symbol.number.is_some()
+                !is_external && (!can_be_external || is_opaque) || symbol.number.is_some()
             }
             _ => true,
         };
@@ -118,7 +124,7 @@ fn bound(module: &Module, needs: &Dependencies) -> EntitySet<SymbolId> {
             bound.insert(needs.first(id));
         }
     }
-    // Aliases, and what is declared inside of functions.
+    // Aliases, and the functions that are declared inside of functions.
     for (_, item) in module.items() {
         if let Item::Directive(id) = item
             && let Some(d) = module.directives().get(id)
@@ -137,7 +143,7 @@ fn bound(module: &Module, needs: &Dependencies) -> EntitySet<SymbolId> {
     bound
 }
 
-/// Makes shared names visible; returns those that were not.
+/// Makes shared names visible; returns the names that were private before.
 fn export(
     module: &Module,
     items: &[ItemText],
@@ -147,26 +153,41 @@ fn export(
 ) -> Vec<String> {
     let mut exported: Vec<&str> = Vec::new();
     // One visible declaration of a function is enough.
-    let visible = module.functions().values().filter(|f| f.linkage.is_some());
-    let visible: EntitySet<SymbolId> = visible.filter_map(|f| f.symbol).collect();
+    let visible: EntitySet<SymbolId> = module
+        .functions()
+        .values()
+        .filter(|function| function.linkage.is_some())
+        .filter_map(|function| function.symbol)
+        .collect();
     for item in items {
         let names: Vec<&str> = match item.item {
-            Item::Function(id) => {
-                let f = module.functions().get(id);
-                let private = |s: SymbolId| shared.contains(s) && !visible.contains(s);
-                let f = f.filter(|f| f.symbol.is_some_and(private));
-                f.map(|f| module.name(f.name)).into_iter().collect()
-            }
+            Item::Function(id) => module
+                .functions()
+                .get(id)
+                .filter(|function| {
+                    function
+                        .symbol
+                        .is_some_and(|s| shared.contains(s) && !visible.contains(s))
+                })
+                .map(|function| module.name(function.name))
+                .into_iter()
+                .collect(),
             Item::Decl(id) => {
                 let linkage = module.declarations().decls.get(id).and_then(|d| d.linkage);
-                let all = module.declarations().declarators(id).iter();
-                let has = |d: &Declarator| d.binding.symbol().is_some_and(|s| shared.contains(s));
-                if linkage.is_some() || !all.clone().any(has) {
+                let declarators = module.declarations().declarators(id);
+                let is_shared = declarators
+                    .iter()
+                    .filter_map(|declarator| declarator.binding.symbol())
+                    .any(|symbol| shared.contains(symbol));
+                if linkage.is_some() || !is_shared {
                     continue;
                 }
                 // All names of a declaration have the same linkage.
-                let stay = all.filter(|d| d.binding.symbol().is_some_and(in_part));
-                stay.map(|d| module.name(d.name)).collect()
+                declarators
+                    .iter()
+                    .filter(|declarator| declarator.binding.symbol().is_some_and(in_part))
+                    .map(|declarator| module.name(declarator.name))
+                    .collect()
             }
             _ => continue,
         };

@@ -109,7 +109,7 @@ pub fn instrument(
 ///
 /// # Errors
 ///
-/// Those of [`instrument`]. Earlier probes stay inserted.
+/// An error of [`instrument`]. Earlier probes stay inserted.
 pub fn instrument_in_place(
     module: &mut Module,
     select: impl FnMut(&Candidate<'_>) -> Option<Timing>,

@@ -54,7 +54,7 @@ impl MinifyOptions {
 
 /// Makes the text of a module as short as possible without changing its meaning.
 ///
-/// Without options, removes whitespace, comments and unused registers, and shortens the names of registers, labels, parameters
+/// By default, removes whitespace, comments and unused registers, and shortens the names of registers, labels, parameters
 /// and `.shared`, `.local` and `.param` variables of functions; the machine code stays the same. Names that a debug section or
 /// a table of targets such as `N<5>` refers to stay. Debug information stays; remove it with [`strip`](crate::strip) before.
 /// In a module for debuggers (`.target …, debug`), the debug data refer to registers by their old names.
