@@ -36,7 +36,7 @@ pub(super) struct Pair {
 /// If a register has more writes than this, only those in the block of the copy are examined.
 const MAX_WRITES: usize = 64;
 
-/// Tells where copies of registers are still valid.
+/// Decides at which statements copies of registers are still valid.
 pub(super) struct Copies<'a> {
     view: &'a View<'a>,
     /// The values of each variable that statements define.
@@ -83,7 +83,8 @@ impl<'a> Copies<'a> {
         (is_movable_copy && copies_all_bits).then_some(Pair { to, from })
     }
 
-    /// A register that the statement `since` reads and does not write still has that value at `stmt`, which it dominates.
+    /// Whether a register that the statement `since` reads and does not write still has that value at `stmt`, which `since`
+    /// dominates.
     pub(super) fn holds(&self, register: RegId, since: StmtId, stmt: StmtId) -> bool {
         let view = self.view;
         let Some(variable) = view.scalar(register) else {
@@ -119,8 +120,8 @@ impl<'a> Copies<'a> {
         };
         let pair = self.pair(copy).filter(|p| p.to == register)?;
         let root = roots.get(value.as_u32() as usize).copied().flatten();
-        let holds = |from: &RegId| *from != register && self.holds(*from, copy, stmt);
-        root.filter(holds).or(Some(pair.from).filter(holds))
+        let is_valid = |source: &RegId| *source != register && self.holds(*source, copy, stmt);
+        root.filter(is_valid).or(Some(pair.from).filter(is_valid))
     }
 }
 

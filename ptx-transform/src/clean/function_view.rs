@@ -24,8 +24,8 @@ pub(super) struct View<'a> {
     pub(super) ssa: &'a Ssa,
     /// The calls of the module, which are analyzed when a clean-up needs them.
     calls: &'a OnceCell<Arc<CallSummaries>>,
-    /// The position of each statement.
-    order: Vec<u32>,
+    /// The position of each statement in the text.
+    positions: Vec<u32>,
     /// The provenance of a function that calls or is called.
     provenance: OnceCell<Result<FunctionProvenance, TooManyPhis>>,
 }
@@ -36,9 +36,9 @@ impl<'a> View<'a> {
         calls: &'a OnceCell<Arc<CallSummaries>>,
     ) -> Result<Self, TooManyPhis> {
         let body = function.body();
-        let mut order = vec![u32::MAX; body.statement_table().len()];
+        let mut positions = vec![u32::MAX; body.statement_table().len()];
         for (position, (stmt, _)) in (0..).zip(body.statements()) {
-            if let Some(slot) = order.get_mut(stmt.index()) {
+            if let Some(slot) = positions.get_mut(stmt.index()) {
                 *slot = position;
             }
         }
@@ -50,7 +50,7 @@ impl<'a> View<'a> {
             variables: function.variables(),
             ssa: function.ssa()?,
             calls,
-            order,
+            positions,
             provenance: OnceCell::new(),
         })
     }
@@ -127,8 +127,10 @@ impl<'a> View<'a> {
 
     /// The position of a statement in the text.
     pub(super) fn position(&self, stmt: StmtId) -> u32 {
-        let position = self.order.get(stmt.index()).copied();
-        position.unwrap_or(u32::MAX)
+        self.positions
+            .get(stmt.index())
+            .copied()
+            .unwrap_or(u32::MAX)
     }
 
     /// The statement `a` dominates `b` and is another statement.

@@ -31,8 +31,8 @@ pub(super) const DEFINITION: Definition = Definition {
     finish: None,
 };
 
-/// The longest chain of copies that an address is followed through.
-const CHAIN: usize = 16;
+/// The longest chain of copies through which an address is followed.
+const MAX_COPIES: usize = 16;
 
 /// The address that a generic address was converted from.
 struct Origin {
@@ -50,11 +50,11 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     for (stmt, inst, facts) in view.reached().filter(|(_, _, facts)| facts.is_known()) {
         match plan.reverse_conversion(stmt, inst) {
             Some(step) => steps.push(step),
-            None => steps.extend(plan.access(stmt, inst, &facts, &mut computed)),
+            None => steps.extend(plan.access_step(stmt, inst, &facts, &mut computed)),
         }
     }
     for (address, accesses) in computed {
-        steps.extend(plan.converted(address, accesses));
+        steps.extend(plan.conversion_step(address, accesses));
     }
     steps
 }
@@ -77,8 +77,9 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// An access through a generic address.
-    fn access(
+    /// The change of an access through a generic address. If the address has to be converted first, adds the access to `computed`
+    /// instead.
+    fn access_step(
         &self,
         stmt: StmtId,
         inst: InstId,
@@ -93,20 +94,20 @@ impl Plan<'_> {
             return None;
         };
         let available_origin = self.origin(stmt, register).and_then(|origin| {
-            let base = self.available(&origin, register, stmt)?;
+            let base = self.available_address(&origin, register, stmt)?;
             Some((origin.space, base))
         });
         let body = self.view.body();
         let mut operands = body.operands(inst).iter().enumerate();
-        let index = operands.find_map(|(i, o)| match o {
+        let index = operands.find_map(|(index, operand)| match operand {
             Operand::Address(id) => {
-                (body.pool().address(*id)?.base == Operand::Reg(register)).then_some(i)
+                (body.pool().address(*id)?.base == Operand::Reg(register)).then_some(index)
             }
             _ => None,
         })?;
         let (space, base) = match available_origin {
             Some(origin) => origin,
-            None => (self.proven(stmt)?, Operand::Reg(register)),
+            None => (self.proven_space(stmt)?, Operand::Reg(register)),
         };
         if available_origin.is_none() && space != StateSpace::Global {
             let address = ComputedAddress {
@@ -127,8 +128,12 @@ impl Plan<'_> {
         })
     }
 
-    /// A conversion for the accesses of a block, which are in the order of the text.
-    fn converted(&self, address: ComputedAddress, accesses: Vec<AddressOperand>) -> Option<Step> {
+    /// The insertion of a conversion for the accesses of a block, which are in the order of the text.
+    fn conversion_step(
+        &self,
+        address: ComputedAddress,
+        accesses: Vec<AddressOperand>,
+    ) -> Option<Step> {
         let name = self.view.name(address.register);
         let space = address.space;
         Some(Step {
@@ -143,13 +148,13 @@ impl Plan<'_> {
     }
 
     /// The state space of the only access of a statement, if its addresses are generic ones and can be converted to it.
-    fn proven(&self, stmt: StmtId) -> Option<StateSpace> {
+    fn proven_space(&self, stmt: StmtId) -> Option<StateSpace> {
         use StateSpace::{Const, Global, Local, Shared};
         let pointer = self.view.provenance().ok()?.access(stmt, 0)?;
-        let space = pointer
+        pointer
             .space
-            .filter(|s| matches!(s, Global | Shared | Local | Const));
-        space.filter(|_| pointer.is_generic)
+            .filter(|space| matches!(space, Global | Shared | Local | Const))
+            .filter(|_| pointer.is_generic)
     }
 
     /// A conversion of a generic address back to the space that it comes from.
@@ -165,7 +170,7 @@ impl Plan<'_> {
             return None;
         }
         let (source, since) = origin.source?;
-        let holds = match source {
+        let is_available = match source {
             Operand::Reg(from) => self.copies.holds(from, since, stmt),
             _ => true,
         };
@@ -173,11 +178,11 @@ impl Plan<'_> {
         let (name, space) = (self.view.name(register), conversion.space);
         let why = format!("{name} was converted from an address in {space}");
         let rewrite = Rewrite::Copy { target, source, ty };
-        holds.then_some(Step { stmt, rewrite, why })
+        is_available.then_some(Step { stmt, rewrite, why })
     }
 
     /// The address to use in the space, if it is still available.
-    fn available(&self, origin: &Origin, register: RegId, stmt: StmtId) -> Option<Operand> {
+    fn available_address(&self, origin: &Origin, register: RegId, stmt: StmtId) -> Option<Operand> {
         match origin.source {
             _ if origin.space == StateSpace::Global => Some(Operand::Reg(register)),
             Some((Operand::Reg(from), since)) => self
@@ -191,7 +196,7 @@ impl Plan<'_> {
 
     /// The address that the generic address in a register, which a statement reads, was converted from.
     fn origin(&self, mut stmt: StmtId, mut register: RegId) -> Option<Origin> {
-        for _ in 0..CHAIN {
+        for _ in 0..MAX_COPIES {
             let value = self.view.read(stmt, register)?;
             let definition = match self.view.ssa.value(value) {
                 Value::Def {
@@ -224,7 +229,7 @@ impl Plan<'_> {
         };
         let source = match *source {
             Operand::Address(id) => body.pool().address(id)?.base,
-            other => other,
+            operand => operand,
         };
         let module = self.view.module();
         let space = match source {
@@ -242,7 +247,7 @@ impl Plan<'_> {
         })
     }
 
-    /// The conversion of addresses that an instruction without a guard makes, with its result and its source.
+    /// The conversion of an address that an instruction without a guard executes, with the result and the source of the instruction.
     fn conversion(&self, stmt: StmtId, inst: InstId) -> Option<(Conversion, [Operand; 2])> {
         let (_, facts) = self.view.inst(stmt)?;
         let signature = self.signature(inst)?;

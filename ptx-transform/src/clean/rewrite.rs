@@ -63,7 +63,7 @@ pub(super) enum Rewrite {
 
 /// An access of a vector.
 pub(super) struct VectorAccess {
-    /// The accesses that it replaces.
+    /// The scalar accesses that the vector access replaces.
     pub(super) replaced: Vec<StmtId>,
     /// The index of the operand that is loaded or stored.
     pub(super) data_index: usize,
@@ -83,7 +83,7 @@ pub(super) struct AddressOperand {
 }
 
 /// The number of names that are tried for a new register.
-const NAMES: usize = 64;
+const MAX_NAMES: usize = 64;
 
 /// Changes the statements of one function.
 pub(super) struct Rewriter<'e, 'm> {
@@ -206,8 +206,11 @@ impl Rewriter<'_, '_> {
             (TypeKind::Float, 32) => format!("0f{bits:08X}"),
             (TypeKind::Float, 64) => format!("0d{bits:016X}"),
             (TypeKind::Signed, _) => {
-                let above = 64 - u32::from(width);
-                return Some(self.editor.integer((bits << above) as i64 >> above));
+                let unused_bits = 64 - u32::from(width);
+                return Some(
+                    self.editor
+                        .integer((bits << unused_bits) as i64 >> unused_bits),
+                );
             }
             (TypeKind::Unsigned | TypeKind::Bits, _) => match i64::try_from(bits) {
                 Ok(bits) => return Some(self.editor.integer(bits)),
@@ -290,7 +293,7 @@ impl Rewriter<'_, '_> {
         Ok(true)
     }
 
-    /// The operands of an access in a state space, at another base; `None` if it would not be legal.
+    /// The operands of an access that names a state space, with another base; `None` if the access would not be legal.
     fn in_space(
         &mut self,
         stmt: StmtId,
@@ -380,7 +383,7 @@ impl Rewriter<'_, '_> {
     ) -> Result<Option<RegId>, EditError> {
         let name = space.text().trim_start_matches('.');
         let declared = self.editor.body().reg_decls().len();
-        for number in declared..declared + NAMES {
+        for number in declared..declared + MAX_NAMES {
             let name = format!("%{name}_{number}");
             match self.editor.registers(ty, &name, None) {
                 Ok((decl, stmt)) => {

@@ -78,23 +78,20 @@ fn barriers_are_uniform(view: &View<'_>) -> bool {
         return false;
     }
     let uniformity = view.function.uniformity();
-    let is_alike = |stmt: StmtId| {
-        let block = view.cfg.of_statement(stmt);
-        block.is_some_and(|block| uniformity.block(block) <= Uniformity::Cta)
-    };
     let mut reached = view
         .cfg
         .blocks()
         .filter(|(id, _)| view.dominators.is_reachable(*id));
-    reached.all(|(_, block)| {
+    reached.all(|(id, block)| {
+        let is_uniform = uniformity.block(id) <= Uniformity::Cta;
         let mut statements = view.body().range(block.first, block.end);
-        statements.all(|(stmt, statement)| match statement {
+        statements.all(|(_, statement)| match statement {
             Statement::Inst(inst) => {
                 let facts = view.facts.inst(inst);
                 let may_wait = matches!(facts.flow(), Flow::Call | Flow::Unknown);
-                !may_wait && (!is_barrier(&facts) || facts.guard().is_none() && is_alike(stmt))
+                !may_wait && (!is_barrier(&facts) || facts.guard().is_none() && is_uniform)
             }
-            // It may be anything.
+            // An unrecognized statement may be a barrier.
             Statement::Opaque(_) => false,
             _ => true,
         })
