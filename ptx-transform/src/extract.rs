@@ -124,7 +124,7 @@ pub(crate) fn retain(
     mut patches: TextPatches,
 ) -> Rewriting<Vec<Diagnostic>> {
     let module = printed.module();
-    let mut warnings = keep(module, items, retention, &mut patches);
+    let mut warnings = apply_retention(module, items, retention, &mut patches);
     for warning in &mut warnings {
         printed.diagnostic_to_original(warning);
     }
@@ -205,8 +205,8 @@ pub(crate) enum Retention {
     Drop,
 }
 
-/// Removes everything except some symbols and what belongs to them; returns warnings about debug information that is lost.
-fn keep(
+/// Removes or declares the symbols that are not kept; returns warnings about debug information that is lost.
+fn apply_retention(
     module: &Module,
     items: &[ItemText],
     retention: &impl Fn(SymbolId) -> Retention,
@@ -246,15 +246,15 @@ fn keep(
         return Vec::new();
     };
     if debug_info.sections.is_empty() {
-        drop_option(module, items, patches);
+        remove_debug_option(module, items, patches);
     }
-    vec![lost_note(
+    vec![lost_debug_info(
         section,
         "it refers to functions or variables that are not in this part",
     )]
 }
 
-/// Keeps the names of a declaration that are kept, with external declarations of others before it.
+/// Removes the names of a declaration that are not kept, and inserts external declarations before it.
 fn keep_names(
     module: &Module,
     item: &ItemText,
@@ -291,14 +291,14 @@ fn keep_names(
 }
 
 /// A warning about debug information that is removed, at the start of `span`.
-pub(crate) fn lost_note(span: Span, why: &str) -> Diagnostic {
+pub(crate) fn lost_debug_info(span: Span, why: &str) -> Diagnostic {
     let message = format!("debug information removed: {why}");
     let head = Span::new(span.start, span.end.min(span.start + 8));
     Diagnostic::warning(Code::LostDebugInfo, head, message)
 }
 
 /// Removes the option `debug` of `.target`, which requires debug information.
-pub(crate) fn drop_option(module: &Module, items: &[ItemText], patches: &mut TextPatches) {
+pub(crate) fn remove_debug_option(module: &Module, items: &[ItemText], patches: &mut TextPatches) {
     for item in items {
         if module.directive(item.item) == Some(Directive::Target)
             && let Some(option) = debug::target_option(module.source(), item.extent.statement)
@@ -344,7 +344,7 @@ impl KeptDebugInfo {
         Self { sections, files }
     }
 
-    /// A directive is kept: it is not an alias of a removed name, and no `.file` that nothing refers to.
+    /// Whether a directive is kept: it is neither an alias of a removed name nor a `.file` to which no kept `.loc` refers.
     fn keeps_directive(
         &self,
         module: &Module,
@@ -396,7 +396,7 @@ fn bodies<'m>(
     })
 }
 
-/// The names of everything that is removed, except those that something that is kept has as well.
+/// The names of removed entities, except names that a kept entity has as well.
 fn removed_names(
     module: &Module,
     items: &[ItemText],

@@ -67,8 +67,10 @@ pub fn insert_items(module: &Module, items: &str) -> Result<Rewriting, InsertIte
         .ok_or(InsertItemsError::NoHeader)?;
     let source = module.source();
     let after_header = Span::new(header_end, source.len() as u32).of(source);
-    let line_end = after_header.split(|b| *b == b'\n').next();
-    let line_end = line_end.unwrap_or_default();
+    let line_end = after_header
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     let mut patches = TextPatches::new();
     let items = items.trim_end();
     match line_end.trim_ascii_start() {

@@ -1,9 +1,9 @@
-//! Modules whose source is their text, as every pass on the text needs.
+//! Modules whose source is their text, as required by every pass on the text.
 
 use ptx_edit::Rewriting;
 use ptx_ir::{Diagnostic, Module, OffsetMap, Rewritten, Span};
 
-/// A module whose source is its text: the original, or what was parsed from its printed or rewritten text.
+/// A module whose source is its text: the original, or a module that was parsed from its printed or rewritten text.
 pub(crate) struct Printed<'m> {
     original: &'m Module,
     /// The module with another text, and the map from the source of the original.
@@ -11,7 +11,7 @@ pub(crate) struct Printed<'m> {
 }
 
 impl<'m> Printed<'m> {
-    /// A module that was edited or built is printed and parsed; another one is used as it is. Linear in the size of the former.
+    /// Prints and parses a module that was edited or built, which takes time linear in its size. Another module is used unchanged.
     pub(crate) fn of(original: &'m Module) -> Self {
         let mut printed = Self {
             original,
@@ -25,14 +25,15 @@ impl<'m> Printed<'m> {
 
     /// The module whose source is the text.
     pub(crate) fn module(&self) -> &Module {
-        let changed = self.changed.as_ref();
-        changed.map_or(self.original, |(module, _)| module)
+        self.changed
+            .as_ref()
+            .map_or(self.original, |(module, _)| module)
     }
 
-    /// A map from the text, as one from the source of the original.
+    /// Converts a map from the text to a map from the source of the original.
     pub(crate) fn map_from_original(&self, next: OffsetMap) -> OffsetMap {
         match &self.changed {
-            Some((_, before)) => before.then(&next),
+            Some((_, map)) => map.then(&next),
             None => next,
         }
     }
@@ -49,7 +50,7 @@ impl<'m> Printed<'m> {
         self.changed = Some((next.module, map));
     }
 
-    /// A span of the text in the source of the original; empty where that has no such text.
+    /// The span in the source of the original that corresponds to a span of the text; empty if the text was inserted.
     pub(crate) fn to_original(&self, span: Span) -> Span {
         let Some((_, map)) = &self.changed else {
             return span;
@@ -72,7 +73,7 @@ impl<'m> Printed<'m> {
     }
 }
 
-/// A span of a new text in the old one; empty where that has no such text.
+/// The span in the old text that corresponds to a span of the new text; empty if the text was inserted.
 pub(crate) fn to_old(map: &OffsetMap, span: Span) -> Span {
     let start = map.to_old(span.start).unwrap_or_default();
     let last = map.to_old(span.end.saturating_sub(1));

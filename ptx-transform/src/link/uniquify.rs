@@ -13,7 +13,7 @@ use super::diagnostic::{LinkDiagnostic, about};
 use super::fresh_names::FreshNames;
 use super::shared_symbols::{self, Globals, Name, Role, SymbolKind};
 use crate::debug;
-use crate::extract::lost_note;
+use crate::extract::lost_debug_info;
 use crate::items::items;
 use crate::printed::Printed;
 
@@ -32,7 +32,7 @@ pub(super) fn prepare<'m>(
         for (input, (module, prepared)) in modules.iter().zip(&mut all_prepared).enumerate() {
             if let Some((without, first)) = without_sections(module) {
                 prepared.then(without.into());
-                diagnostics.push(about(input, lost_note(first, SEVERAL)));
+                diagnostics.push(about(input, lost_debug_info(first, SEVERAL)));
             }
         }
     }
@@ -240,7 +240,7 @@ fn rename(
         && let Some((without, first)) = without_sections(prepared.module())
     {
         prepared.then(without.into());
-        diagnostics.push(about(input, lost_note(first, RENAMED)));
+        diagnostics.push(about(input, lost_debug_info(first, RENAMED)));
         rewritten = apply_renaming(prepared.module());
     }
     match rewritten {

@@ -256,7 +256,7 @@ struct NewCount {
     count: u32,
 }
 
-/// The entity is local to a function and not in the machine code.
+/// Whether the entity is local to a function and does not appear in the machine code.
 fn is_local(module: &Module, entity: Entity) -> bool {
     match entity {
         Entity::Register(..) | Entity::Label(..) | Entity::Parameter(_) => true,
@@ -268,7 +268,7 @@ fn is_local(module: &Module, entity: Entity) -> bool {
     }
 }
 
-/// The entity is a variable of a function with memory that other modules do not see. ptxas names its symbol after the
+/// Whether the entity is a variable of a function in memory that other modules do not see. ptxas names its symbol after the
 /// variable and its line: on one line, two variables of the same name would be the same symbol.
 fn is_memory(module: &Module, entity: Entity) -> bool {
     let Entity::Variable(function, id) = entity else {
