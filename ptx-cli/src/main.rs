@@ -7,7 +7,6 @@ mod destination;
 mod functions;
 mod generate;
 mod input;
-mod json;
 mod metrics;
 mod output;
 mod ptxas;

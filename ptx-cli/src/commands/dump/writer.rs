@@ -6,7 +6,6 @@ use anyhow::Result;
 use ptx_report::records::Record;
 
 use super::Format;
-use crate::json::{self, Sink};
 use crate::select::Selection;
 
 /// The output is written after a record if it is longer than this.
@@ -66,7 +65,7 @@ impl<'a> Writer<'a> {
             }
         }
         let start = self.out.bytes.len();
-        json::write(&mut self.out, record)?;
+        serde_json::to_writer(&mut self.out, record)?;
         if let Some(fields) = self.fields {
             fields.filter_text(&mut self.out.bytes, start, &[])?;
         }
@@ -121,15 +120,23 @@ impl Buffer<'_> {
     }
 }
 
-impl Sink for Buffer<'_> {
-    fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
+impl Write for Buffer<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
     }
 
-    fn after_element(&mut self) -> io::Result<()> {
-        if self.writes_parts {
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        if self.writes_parts && self.bytes.len() > FLUSH_PART {
             self.flush_if_longer(FLUSH_PART)?;
         }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

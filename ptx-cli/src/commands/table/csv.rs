@@ -3,8 +3,7 @@
 use anyhow::Result;
 use ptx_table::{RecordBatch, SchemaRef};
 
-use super::json::Column;
-use crate::json::{comma, raw};
+use super::json::{Column, comma, raw};
 
 /// Appends the line with the names of the columns.
 pub(super) fn header(schema: &SchemaRef, out: &mut Vec<u8>) {

@@ -8,8 +8,6 @@ use arrow_array::{
 };
 use ptx_table::RecordBatch;
 
-use crate::json::{comma, raw, string};
-
 /// Appends an object for each row, and a newline after it.
 pub(super) fn write(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
     let mut columns = Vec::new();
@@ -108,5 +106,26 @@ impl<'a> Column<'a> {
                 out.push(b']');
             }
         }
+    }
+}
+
+/// Appends a string with its quotes.
+fn string(out: &mut Vec<u8>, text: &str) {
+    if serde_json::to_writer(&mut *out, text).is_err() {
+        out.extend_from_slice(b"\"\"");
+    }
+}
+
+/// Appends a text without escapes.
+#[inline]
+pub(super) fn raw(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Appends a comma, except before the first element.
+#[inline]
+pub(super) fn comma(out: &mut Vec<u8>, is_first: &mut bool) {
+    if !std::mem::replace(is_first, false) {
+        out.push(b',');
     }
 }
