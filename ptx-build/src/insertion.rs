@@ -52,7 +52,8 @@ pub trait InsertStatements {
     ///
     /// # Errors
     ///
-    /// The closure returns an error, a label is used and not placed, or the statement does not exist. Nothing has changed then.
+    /// The closure returns an error, a label is used and not placed, a name of the function denotes something else at the place of insertion, or the
+    /// statement does not exist. Nothing has changed then.
     fn build_before(
         &mut self,
         statement: StmtId,
@@ -89,6 +90,8 @@ impl InsertStatements for Editor<'_> {
         build: impl FnOnce(&mut Insertion<'_, '_>) -> Result<(), BuildError>,
     ) -> Result<Vec<StmtId>, BuildError> {
         let built = Built::new(self, build)?;
+        let predecessor = self.body().before(statement);
+        built.check_names(self, predecessor)?;
         self.insert_body_before(statement, &built.module, |name| {
             built.existing.contains(name)
         })
@@ -101,6 +104,7 @@ impl InsertStatements for Editor<'_> {
         build: impl FnOnce(&mut Insertion<'_, '_>) -> Result<(), BuildError>,
     ) -> Result<Vec<StmtId>, BuildError> {
         let built = Built::new(self, build)?;
+        built.check_names(self, Some(statement))?;
         self.insert_body_after(statement, &built.module, |name| {
             built.existing.contains(name)
         })
@@ -139,9 +143,28 @@ struct Built {
     module: Module,
     /// The names that the edited function, or its module, declares.
     existing: HashSet<String>,
+    /// The entities of the edited function and its module that the statements use, by their names.
+    used: Vec<(String, Operand)>,
 }
 
 impl Built {
+    /// Refuses statements whose names denote other entities where they are inserted: names of other scopes, or hidden ones.
+    fn check_names(
+        &self,
+        editor: &mut Editor<'_>,
+        predecessor: Option<StmtId>,
+    ) -> Result<(), BuildError> {
+        for (name, operand) in &self.used {
+            if editor.resolve_after(predecessor, name) != Some(*operand) {
+                let message =
+                    format!("`{name}` denotes something else where the statements are inserted");
+                let help = "insert in the scope that declares the name, after its declaration";
+                return Err(BuildError::new(BuildErrorKind::Scope, message, help));
+            }
+        }
+        Ok(())
+    }
+
     fn new(
         editor: &Editor<'_>,
         build: impl FnOnce(&mut Insertion<'_, '_>) -> Result<(), BuildError>,
@@ -172,13 +195,15 @@ impl Built {
             body,
             function: (editor.function(), function),
             existing: HashSet::new(),
+            used: Vec::new(),
         };
         insertion.declare_names();
         build(&mut insertion)?;
-        let existing = insertion.finish()?;
+        let (existing, used) = insertion.finish()?;
         Ok(Self {
             module: module.finish()?,
             existing,
+            used,
         })
     }
 }
@@ -198,6 +223,7 @@ pub struct Insertion<'b, 'e> {
     labels: Vec<Option<CodeLabel>>,
     /// The names that are declared here and in the function or its module.
     existing: HashSet<String>,
+    used: Vec<(String, Operand)>,
 }
 
 impl<'b> Deref for Insertion<'b, '_> {
@@ -257,14 +283,22 @@ impl Insertion<'_, '_> {
             .get(id)
             .ok_or_else(|| unknown("register"))?;
         let declaration: RegDeclId = register.decl;
-        match self.registers.get(declaration.index()) {
-            Some(Some(range)) => self.builder.member(*range, register.number.into()),
-            _ => {
-                let name = self.body.register_name(self.module, id);
-                let parameters = self.builder.local_reg(&name);
-                parameters.ok_or_else(|| unknown("register"))
-            }
-        }
+        let name = self.body.register_name(self.module, id);
+        let is_parameter = self
+            .body
+            .reg_decls()
+            .get(declaration)
+            .is_some_and(|d| d.stmt.is_none());
+        let handle = match self.registers.get(declaration.index()) {
+            Some(Some(range)) => self.builder.member(*range, register.number.into())?,
+            _ if is_parameter => self
+                .builder
+                .local_reg(&name)
+                .ok_or_else(|| unknown("register"))?,
+            _ => return Err(unknown("register")),
+        };
+        self.used.push((name, Operand::Reg(id)));
+        Ok(handle)
     }
 
     /// Returns the handle of the variable or parameter that an operand of the function names.
@@ -281,6 +315,7 @@ impl Insertion<'_, '_> {
                     .get(id)
                     .ok_or_else(|| unknown("variable"))?;
                 let name = member_name(self.module, variable.name, variable.number);
+                self.used.push((name.clone(), operand));
                 if let Some(variable) = self.builder.local(&name) {
                     return Ok(variable);
                 }
@@ -319,6 +354,7 @@ impl Insertion<'_, '_> {
                     return Err(unknown("variable"));
                 };
                 let name = member_name(self.module, symbol.name, symbol.number);
+                self.used.push((name.clone(), operand));
                 self.module_variable(&name, declaration)
             }
             _ => Err(unknown("variable")),
@@ -353,6 +389,11 @@ impl Insertion<'_, '_> {
         if id == self.function.0 {
             return Ok(self.function.1);
         }
+        let function = self.module.functions().get(id);
+        if let Some(symbol) = function.and_then(|function| function.symbol) {
+            let name = self.module.function_name(id).into();
+            self.used.push((name, Operand::Symbol(symbol)));
+        }
         declare(self.builder.module(), self.module, id)
     }
 
@@ -364,13 +405,14 @@ impl Insertion<'_, '_> {
     pub fn label_of(&mut self, id: LabelId) -> Result<CodeLabel, BuildError> {
         let label = self.labels.get(id.index()).copied().flatten();
         let label = label.ok_or_else(|| unknown("label"))?;
-        self.existing
-            .insert(self.body.label_name(self.module, id).into());
+        let name = self.body.label_name(self.module, id);
+        self.existing.insert(name.into());
+        self.used.push((name.into(), Operand::Label(id)));
         Ok(label)
     }
 
-    /// Completes the function; returns the names that exist already.
-    fn finish(mut self) -> Result<HashSet<String>, BuildError> {
+    /// Completes the function; returns the names that exist already, and the entities that are used.
+    fn finish(mut self) -> Result<(HashSet<String>, Vec<(String, Operand)>), BuildError> {
         // A label of the function that is used must have a place here.
         for label in self.labels.iter().flatten() {
             if self.existing.contains(self.builder.name_of_label(*label)) {
@@ -378,7 +420,7 @@ impl Insertion<'_, '_> {
             }
         }
         self.builder.finish()?;
-        Ok(self.existing)
+        Ok((self.existing, self.used))
     }
 }
 

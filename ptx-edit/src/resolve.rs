@@ -30,6 +30,13 @@ impl Editor<'_> {
         }
     }
 
+    /// The operand that a name denotes after a statement, or where the body begins.
+    #[doc(hidden)]
+    pub fn resolve_after(&mut self, predecessor: Option<StmtId>, name: &str) -> Option<Operand> {
+        let key = self.key_after(predecessor);
+        self.resolve(key, name)
+    }
+
     /// The scope of the declaration in the function that a name denotes at a place.
     pub(crate) fn scope_of_name(&self, key: u64, name: &str) -> Option<ScopeId> {
         let body = self.body();

@@ -198,3 +198,36 @@ fn a_statement_is_replaced() {
         "{text}"
     );
 }
+
+/// A name of one scope is not taken for the same name of another one.
+#[test]
+fn names_of_other_scopes_are_refused() {
+    let source = ".version 8.0\n.target sm_80\n.entry k()\n{\n\
+        {\n.reg .b32 %x;\nmov.b32 %x, 1;\n}\n{\n.reg .b64 %x;\nmov.b64 %x, 2;\n}\nret;\n}\n";
+    let mut module = ptx_parse::parse_str(source).into_result().unwrap();
+    let kernel = module.function("k").unwrap();
+    let mut editor = module.edit(kernel).unwrap();
+    let places = ["mov.b32", "mov.b64", "ret"].map(|text| find(&editor, text));
+    let registers: Vec<_> = editor.body().registers().ids().collect();
+    let [narrow, wide] = registers[..] else {
+        panic!("two registers")
+    };
+    let mut store = |place, register, ty| {
+        editor
+            .build_before(place, |code| {
+                let register = code.register(register)?;
+                code.mov().typed(ty, (register, 3))
+            })
+            .is_ok()
+    };
+    assert!(store(places[0], narrow, T::B32));
+    for (place, register, ty) in [
+        (places[1], narrow, T::B32),
+        (places[2], narrow, T::B32),
+        (places[0], wide, T::B64),
+        (places[2], wide, T::B64),
+    ] {
+        assert!(!store(place, register, ty), "{register:?}");
+    }
+    legal_text(&module);
+}
