@@ -138,13 +138,16 @@ fn unknown(noun: &str) -> BuildError {
     BuildError::new(BuildErrorKind::Foreign, message, help)
 }
 
+/// Entities of a function and its module, with their names.
+type UsedEntities = Vec<(String, Operand)>;
+
 /// The statements, as the body of a function of a separate module that declares the same names.
 struct Built {
     module: Module,
     /// The names that the edited function, or its module, declares.
     existing: HashSet<String>,
     /// The entities of the edited function and its module that the statements use, by their names.
-    used: Vec<(String, Operand)>,
+    used: UsedEntities,
 }
 
 impl Built {
@@ -223,7 +226,7 @@ pub struct Insertion<'b, 'e> {
     labels: Vec<Option<CodeLabel>>,
     /// The names that are declared here and in the function or its module.
     existing: HashSet<String>,
-    used: Vec<(String, Operand)>,
+    used: UsedEntities,
 }
 
 impl<'b> Deref for Insertion<'b, '_> {
@@ -412,7 +415,7 @@ impl Insertion<'_, '_> {
     }
 
     /// Completes the function; returns the names that exist already, and the entities that are used.
-    fn finish(mut self) -> Result<(HashSet<String>, Vec<(String, Operand)>), BuildError> {
+    fn finish(mut self) -> Result<(HashSet<String>, UsedEntities), BuildError> {
         // A label of the function that is used must have a place here.
         for label in self.labels.iter().flatten() {
             if self.existing.contains(self.builder.name_of_label(*label)) {

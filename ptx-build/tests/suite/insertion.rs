@@ -2,7 +2,7 @@
 
 use ptx_build::{Argument, InsertStatements as _, at};
 use ptx_edit::{EditModule as _, Editor};
-use ptx_ir::{Module, Operand, Severity, Statement, StmtId};
+use ptx_ir::{Module, Operand, RegId, Severity, Statement, StmtId};
 use ptx_isa::ScalarType as T;
 
 const SOURCE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .global .u32 counter;\n.func (.param .b32 r) twice(.param .b32 x)\n{\n\
@@ -20,6 +20,15 @@ fn find(editor: &Editor<'_>, text: &str) -> StmtId {
     let mut statements = body.statements().map(|(id, _)| id);
     let display = |id| ptx_print::display_statement(module, body, id).to_string();
     statements.find(|id| display(*id).contains(text)).unwrap()
+}
+
+/// The register with a name.
+fn register(editor: &Editor<'_>, name: &str) -> RegId {
+    let (module, body) = (editor.module(), editor.body());
+    let mut registers = body.registers().ids();
+    registers
+        .find(|id| body.register_name(module, *id) == name)
+        .unwrap()
 }
 
 /// The text of the module, which must be legal.
@@ -50,24 +59,19 @@ fn existing_names_are_used_and_new_ones_differ() {
         .0;
     let mut editor = module.edit(kernel).unwrap();
     let store = find(&editor, "st.global");
-    let name = |id| editor.body().register_name(editor.module(), id);
-    let register = |text: &str| {
-        editor
-            .body()
-            .registers()
-            .iter()
-            .find(|(id, _)| name(*id) == text)
-            .unwrap()
-            .0
-    };
-    let (value, pointer, predicate) = (register("%r1"), register("%rd1"), register("%p"));
+    let (value, pointer, predicate) = (
+        register(&editor, "%r1"),
+        register(&editor, "%rd1"),
+        register(&editor, "%p"),
+    );
     let variable = |text: &str| {
-        let found = editor
+        let (id, _) = editor
             .body()
             .vars()
             .iter()
-            .find(|(_, v)| editor.module().name(v.name) == text);
-        Operand::Var(found.unwrap().0)
+            .find(|(_, v)| editor.module().name(v.name) == text)
+            .unwrap();
+        Operand::Var(id)
     };
     let (tile, parameter) = (variable("tile"), variable("p"));
     let done = editor.body().labels().iter().next().unwrap().0;
@@ -113,7 +117,7 @@ fn existing_names_are_used_and_new_ones_differ() {
 fn what_is_refused_changes_nothing() {
     let mut module = module();
     let kernel = module.function("k").unwrap();
-    let before = ptx_print::display(&module).to_string();
+    let original = ptx_print::display(&module).to_string();
     let mut editor = module.edit(kernel).unwrap();
     let store = find(&editor, "st.global");
     let illegal = editor.build_before(store, |code| {
@@ -131,7 +135,7 @@ fn what_is_refused_changes_nothing() {
     assert!(newer.is_err());
     let nowhere = editor.build_before(StmtId::new(1000), |code| code.ret().emit(()));
     assert!(nowhere.is_err());
-    assert_eq!(ptx_print::display(&module).to_string(), before);
+    assert_eq!(ptx_print::display(&module).to_string(), original);
 }
 
 #[test]
@@ -173,17 +177,7 @@ fn a_statement_is_replaced() {
     let function = module.function("twice").unwrap();
     let mut editor = module.edit(function).unwrap();
     let sum = find(&editor, "add.s32");
-    let name = |id| editor.body().register_name(editor.module(), id);
-    let register = |text: &str| {
-        editor
-            .body()
-            .registers()
-            .iter()
-            .find(|(id, _)| name(*id) == text)
-            .unwrap()
-            .0
-    };
-    let (source, result) = (register("%r1"), register("%r2"));
+    let (source, result) = (register(&editor, "%r1"), register(&editor, "%r2"));
     editor
         .build_instead(sum, |code| {
             let (source, result) = (code.register(source)?, code.register(result)?);
