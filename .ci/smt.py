@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Evaluates the functions of `ptxkit explain --smt` with z3 for concrete operands, and compares with constant folding.
 
-    PTXKIT_SMT_CASES=cases cargo test -p ptx-semantics --test fold smt
+    PTXKIT_SMT_CASES=cases cargo test -p ptxkit-semantics --test fold smt
     .ci/smt.py cases PTXKIT docs/analysing.md
 
 Where folding gives no result, because the PTX ISA manual leaves it open, the function must depend on its parameter `undefined`; elsewhere it must

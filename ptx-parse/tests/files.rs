@@ -2,7 +2,7 @@
 //! exactly the diagnostics that its comments expect (see `expect`). A file without errors must also
 //! survive canonical printing.
 //!
-//! `PTXKIT_BLESS=1 cargo test -p ptx-parse --test files` writes what is found into the files.
+//! `PTXKIT_BLESS=1 cargo test -p ptxkit-parse --test files` writes what is found into the files.
 
 mod expect;
 

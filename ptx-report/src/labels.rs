@@ -293,7 +293,7 @@ mod tests {
 
     const STUBS: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../python/python/ptxkit/_native.pyi"
+        "/../bindings/python/python/ptxkit/_native.pyi"
     );
     const BEGIN: &str = "# The labels of ptx-report.\n";
     const END: &str = "# End of the labels.\n";

@@ -1,4 +1,4 @@
-//! The lists of the public interface (`api/*.txt`) against all code that runs with the tests.
+//! The lists of the public interface (`tools/api/*.txt`) against all code that runs with the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -122,8 +122,8 @@ const TOOLS: [&str; 6] = [
     "ptx-cli",
     "ptx-lsp",
     "ptx-table",
-    "ptx-capi",
-    "python",
+    "bindings/c",
+    "bindings/python",
 ];
 
 #[test]
@@ -153,7 +153,7 @@ fn every_public_function_is_called() {
     }
     let mut missing = Vec::new();
     let mut count = 0;
-    for entry in fs::read_dir(root().join("api")).unwrap() {
+    for entry in fs::read_dir(root().join("tools/api")).unwrap() {
         let list = fs::read_to_string(entry.unwrap().path()).unwrap();
         for (path, name) in public(&list) {
             count += 1;
@@ -199,7 +199,7 @@ fn root_names(list: &str) -> BTreeSet<(bool, &str)> {
 #[test]
 fn no_name_is_exported_twice() {
     let mut owners: BTreeMap<(bool, String), String> = BTreeMap::new();
-    for entry in fs::read_dir(root().join("api")).unwrap() {
+    for entry in fs::read_dir(root().join("tools/api")).unwrap() {
         let path = entry.unwrap().path();
         let list = fs::read_to_string(&path).unwrap();
         let owner = path.file_stem().unwrap().to_string_lossy().into_owned();

@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The public names at the root of a crate, as `api/*.txt` lists them.
+/// The public names at the root of a crate, as `tools/api/*.txt` lists them.
 fn root_names(package: &str) -> BTreeSet<String> {
-    let path = format!("{}/../api/{package}.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../tools/api/{package}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let prefix = format!("{}::", package.replace('-', "_"));
     let kinds = ["struct", "enum", "trait", "type", "fn", "use", "macro"];

@@ -1,4 +1,4 @@
--- Neovim as a client of `ptxkit lsp`: nvim --headless -u editors/neovim/ptx.lua -l neovim.lua
+-- Neovim as a client of `ptxkit lsp`: nvim --headless -u bindings/editors/neovim/ptx.lua -l neovim.lua
 -- The program `ptxkit` is found by PATH.
 
 local folder = vim.fn.tempname()

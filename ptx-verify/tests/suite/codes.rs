@@ -1,7 +1,7 @@
 //! File tests: one file for each diagnostic of the verifier, with what it reports in comments on the lines:
 //! `//~ error[PTX0506] at %f0: message`.
 //!
-//! `PTXKIT_BLESS=1 cargo test -p ptx-verify --test suite codes` writes what is found into the files.
+//! `PTXKIT_BLESS=1 cargo test -p ptxkit-verify --test suite codes` writes what is found into the files.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

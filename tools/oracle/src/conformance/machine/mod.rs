@@ -1,0 +1,116 @@
+//! The virtual machine on the accepted cases: the kinds of operands that it does not support are those that `docs/vm.md` lists.
+
+mod aliases;
+mod extremes;
+
+use std::collections::BTreeMap;
+
+use ptx_ir::{LineIndex, Statement};
+use ptx_isa::{SpecialReg, Target};
+use ptx_vm::Machine;
+use rayon::prelude::*;
+
+use super::case::Setting;
+use super::preamble::Module;
+use super::verdicts::{BASE, NEWER, Set, Verdict};
+
+/// Whether a line has an operand of a kind.
+type IsKind = fn(&str) -> bool;
+
+/// The kinds of operands that the machine does not support, as `docs/vm.md` names them, and how lines with one are recognized.
+const KINDS: [(&str, IsKind); 3] = [
+    ("a byte or half-word of a register", has_part),
+    ("a predicate as an element of a vector", |line| {
+        line.contains("{pred_")
+    }),
+    (
+        "a special register whose value changes as an address",
+        |line| changing(line, '['),
+    ),
+];
+
+/// Whether a line has a register such as `b32_0.h1`.
+fn has_part(line: &str) -> bool {
+    let parts = line.split(['.', ',', ' ', '}']);
+    let is_part = |part: &str| {
+        let digits = part.strip_prefix(['b', 'h']).unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|b| matches!(b, b'0'..=b'3'))
+    };
+    line.contains("_") && parts.clone().skip(1).any(is_part)
+}
+
+/// Whether a special register whose value changes follows a character.
+fn changing(line: &str, before: char) -> bool {
+    let mut names = line.match_indices('%').map(|(at, _)| line.split_at(at));
+    names.any(|(head, name)| {
+        let end = name.find([']', ',', ';', ' ']).unwrap_or(name.len());
+        let mut all = SpecialReg::ALL.iter();
+        let register = all.find(|r| r.text() == &name[..end]);
+        head.ends_with(before) && register.is_some_and(|r| r.is_volatile())
+    })
+}
+
+/// The cases that are first accepted on a target and that the machine does not support, with the reason, and how many there are.
+fn unsupported(set: &Set, all: &[Verdict], target: Target) -> (Vec<(String, String)>, usize) {
+    let mut cases = Vec::new();
+    let mut count = 0;
+    for setting in [Setting::Plain, Setting::Independent] {
+        let is_first_here =
+            |v: &&Verdict| v.setting == setting && v.targets.first() == Some(&target);
+        let lines: Vec<&str> = all.iter().filter(is_first_here).map(|v| &*v.line).collect();
+        count += lines.len();
+        let module = Module::new(set.newest(), target, setting, lines.iter().copied());
+        let parsed = ptx_parse::parse_str(&module.text).module;
+        let index = LineIndex::new(module.text.as_bytes());
+        let mut spans = BTreeMap::new();
+        for (id, _) in parsed.functions().iter() {
+            let body = parsed.body(id).unwrap();
+            for (statement, kind) in body.statements() {
+                if let Statement::Inst(inst) = kind {
+                    spans.insert((id, inst), body.source_span(statement));
+                }
+            }
+        }
+        for instruction in Machine::new(&parsed).unsupported() {
+            let line = index
+                .position(spans[&(instruction.function, instruction.instruction)].start)
+                .line;
+            let case = module.case_on(line as usize).and_then(|at| lines.get(at));
+            cases.extend(case.map(|case| ((*case).to_owned(), instruction.reason)));
+        }
+    }
+    (cases, count)
+}
+
+#[test]
+fn unsupported_kinds_of_operands_are_listed() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/vm.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut met = [0; KINDS.len()];
+    for (set, least) in [(&BASE, 17_000), (&NEWER, 1_000)] {
+        let verdicts = set.read().unwrap();
+        let targets: Vec<Target> = set.targets().collect();
+        let all = targets.par_iter().map(|t| unsupported(set, &verdicts, *t));
+        let all: Vec<_> = all.collect();
+        assert!(all.iter().map(|(_, count)| count).sum::<usize>() > least);
+        for (line, reason) in all.into_iter().flat_map(|(found, _)| found) {
+            if !matches!(&*reason, "unsupported operands" | "unsupported address") {
+                // What the machine does not perform at all, and what the verifier refuses.
+                assert!(
+                    reason.starts_with("it ") || reason == "unknown instruction",
+                    "{reason}: {line}"
+                );
+                continue;
+            }
+            let kind = KINDS.iter().position(|(_, is_kind)| is_kind(&line));
+            met[kind.unwrap_or_else(|| panic!("{reason}: {line}"))] += 1;
+        }
+    }
+    for ((name, _), count) in KINDS.iter().zip(met) {
+        assert!(count > 0, "{name}");
+        assert!(
+            page.contains(&format!("| {name}")),
+            "{name} is not in docs/vm.md"
+        );
+    }
+}
