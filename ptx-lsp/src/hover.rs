@@ -143,7 +143,10 @@ fn declaration_span(module: &Module, offset: u32) -> Span {
 /// Writes a code block of Markdown. Its fences are longer than all sequences of backticks in the text, so that a comment cannot end the block.
 fn code_block(text: &str) -> String {
     let text = text.trim();
-    let end = text.floor_char_boundary(MAX_DECLARATION.min(text.len()));
+    let limit = MAX_DECLARATION.min(text.len());
+    let end = (0..=limit)
+        .rfind(|&end| text.is_char_boundary(end))
+        .unwrap_or(0);
     let ellipsis = if end < text.len() { " …" } else { "" };
     let longest = text.split(|c| c != '`').map(str::len).max();
     let fence = "`".repeat(longest.map_or(3, |n| 3.max(n + 1)));

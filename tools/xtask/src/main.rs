@@ -1,10 +1,11 @@
-//! Maintainer commands that need no ptxas: `cargo xtask codegen`, `semantics`, `api`, `words` and `new-lint`.
+//! Maintainer commands that need no ptxas: `cargo xtask ci`, `codegen`, `semantics`, `api`, `words` and `new-lint`.
 //!
 //! If the generated tables do not compile, `cargo run -p ptx-codegen` writes them without building the libraries.
 //! The comparisons with ptxas are commands of `cargo oracle`; `cargo xtask NAME` runs them too.
 
 mod api;
 mod builder;
+mod ci;
 mod codegen;
 mod docs;
 mod editors;
@@ -30,6 +31,8 @@ enum Command {
     Api(api::Args),
     /// Write the files and entries of a new lint
     NewLint(new_lint::Args),
+    /// Run the checks of the project
+    Ci(ci::Args),
     /// List how the machine comes to the results of each form
     Semantics(semantics::Args),
     /// A command of `cargo oracle`
@@ -43,6 +46,7 @@ fn main() -> anyhow::Result<()> {
         Command::Words(args) => wording::run(&args),
         Command::Api(args) => api::run(&args),
         Command::NewLint(args) => new_lint::run(&args),
+        Command::Ci(args) => ci::run(&args),
         Command::Semantics(args) => semantics::run(&args),
         Command::Oracle(args) => oracle(&args),
     }
