@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: every check of the project, as a list of named steps. `.ci/run` runs them on one machine, the workflows in `.github` by group.
 
+mod nightly;
 mod schedule;
 mod steps;
 mod tools;
@@ -10,6 +11,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -28,6 +30,9 @@ pub(crate) struct Args {
     /// List the steps with their groups and what they need
     #[arg(long)]
     list: bool,
+    /// Run tests, comparisons and fuzz targets with the seed PTXKIT_SEED, by default the number of the day, and file what fails
+    #[arg(long, conflicts_with = "names")]
+    nightly: bool,
     /// The number of steps that run at the same time [default: the number of processors, at most 4]
     #[arg(long)]
     jobs: Option<usize>,
@@ -138,7 +143,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     let selected = select(&args.names)?;
-    let context = Context::new()?;
+    let mut context = Context::new()?;
+    if args.nightly {
+        if std::env::var_os("PTXKIT_SEED").is_none() {
+            context.seed = days_since_1970()?.to_string();
+        }
+        return nightly::run(&context);
+    }
     let jobs = match args.jobs {
         Some(jobs) => jobs.max(1),
         None => {
@@ -146,6 +157,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     };
     schedule::run(&selected, &context, jobs)
+}
+
+/// The seed of a nightly run.
+fn days_since_1970() -> Result<u64> {
+    const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    Ok(now.as_secs() / SECONDS_PER_DAY)
 }
 
 fn list() {

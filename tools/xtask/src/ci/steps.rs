@@ -154,7 +154,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "driver",
         title: "kernels on ptx-vm as a GPU, called by the functions of the CUDA driver",
         group: Group::Oracle,
-        after: &["test", "shared-corpus"],
+        after: &["build"],
         needs: &[Need::Unix],
         builds_workspace: true,
         run: driver,
@@ -229,7 +229,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "rust-kernels",
         title: "kernels in Rust",
         group: Group::Bindings,
-        after: &["test", "shared-corpus", "playground"],
+        after: &["build", "playground"],
         needs: &[Need::Unix, Need::Assemblers],
         builds_workspace: true,
         run: rust_kernels,
@@ -337,7 +337,7 @@ fn oracle(step: &StepRun<'_>) -> Result<()> {
 }
 
 /// A command with the variables that name programs of NVIDIA.
-fn assembler_command(
+pub(super) fn assembler_command(
     step: &StepRun<'_>,
     program: impl AsRef<OsStr>,
 ) -> Result<std::process::Command> {
