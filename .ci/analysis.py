@@ -27,7 +27,7 @@ ENDS = {"bra", "brx", "ret", "exit", "trap"}
 TOKEN = re.compile(r"[\w$%]+\s*:(?!:)|/\*.*?\*/|//[^\n]*|\"[^\"\n]*\"|\n|[{};]|[^\s{};/\"]+|/|\"", re.S)
 # Files that test the lexer and parser: only their JSON is checked.
 ODD = ("lex_", "stmt_", "decl_")
-COLOURS = str.maketrans("rgba", "xyzw")
+COLORS = str.maketrans("rgba", "xyzw")
 NAME = re.compile(r"(?<![\w$%.])[%a-zA-Z_$][\w$]*(?:\.[xyzwrgba](?![\w]))?")
 
 
@@ -125,7 +125,7 @@ def registers(body):
     def find(name):
         base, _, lane = name.partition(".")
         if base in vectors:
-            return {f"{base}.{x}" for x in lane.translate(COLOURS) or vectors[base]}
+            return {f"{base}.{x}" for x in lane.translate(COLORS) or vectors[base]}
         return {base} if base in single or known.match(base) else set()
     return find
 

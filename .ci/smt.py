@@ -2,7 +2,7 @@
 """Evaluates the functions of `ptxkit explain --smt` with z3 for concrete operands, and compares with constant folding.
 
     PTXKIT_SMT_CASES=cases cargo test -p ptxkit-semantics --test fold smt
-    .ci/smt.py cases PTXKIT docs/analysing.md
+    .ci/smt.py cases PTXKIT docs/analyzing.md
 
 Where folding gives no result, because the PTX ISA manual leaves it open, the function must depend on its parameter `undefined`; elsewhere it must
 not, and have the same bits. What is refused must be what the table of the page says. Then the scripts of a page are checked: a line `; ptxkit explain --smt NAME` is replaced by its output,

@@ -13,7 +13,7 @@ use crate::kernel::{Element, Kernel, Parameter};
 const SIZE: [u32; 3] = [128, 96, 160];
 
 // A block of four warps makes 64 x 32 elements of C, 32 elements of a sum at a time. Rows of the tiles in shared memory are
-// 64 bytes and 16 more, so that threads that read neighbouring rows meet different banks.
+// 64 bytes and 16 more, so that threads that read neighboring rows meet different banks.
 const ROW: i64 = 80;
 const TILE_B: i64 = 64 * ROW;
 const STAGE: i64 = TILE_B + 32 * ROW;

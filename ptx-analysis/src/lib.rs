@@ -1,7 +1,7 @@
 //! Analyses of PTX functions: the uniformity of values, the provenance of addresses, memory accesses, asynchronous operations and work. The analyses of
 //! control flow, SSA form, constants and other dataflow are those of `ptx-dataflow`, whose modules this crate contains.
 //!
-//! `docs/analysing.md` is a tour.
+//! `docs/analyzing.md` is a tour.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ pub use ptx_dataflow::{
 #[doc(hidden)]
 pub use ptx_dataflow::internals::take_builds;
 
-/// `docs/analysing.md`, whose examples run as tests.
+/// `docs/analyzing.md`, whose examples run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/analysing.md")]
+#[doc = include_str!("../../docs/analyzing.md")]
 struct Tour;

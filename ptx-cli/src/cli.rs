@@ -28,7 +28,7 @@ A directory means every .ptx file in it and its subdirectories; `-` means standa
 
 Exit status: 0 success, 1 errors or other findings, 2 usage error or a file cannot be read.";
 
-/// Check, analyse, format and rewrite PTX, the assembly language of NVIDIA GPUs.
+/// Check, analyze, format and rewrite PTX, the assembly language of NVIDIA GPUs.
 #[derive(Debug, Parser)]
 #[command(name = "ptxkit", version, after_help = EXAMPLES, arg_required_else_help = true)]
 struct Cli {

@@ -1,4 +1,4 @@
-//! The program `ptxkit`: checks, analyses, formats and rewrites PTX files.
+//! The program `ptxkit`: checks, analyzes, formats and rewrites PTX files.
 
 mod cli;
 mod commands;

@@ -2,7 +2,7 @@
 //!
 //! The least solution of `live_in = uses ∪ (live_out − kills)` and `live_out = at_end ∪ ⋃ live_in of the successors`,
 //! by a worklist in post-order. The sets share equal parts (see [`SharedSets`]): time and memory are linear in the differences between
-//! neighbouring blocks, not in the sizes of the sets.
+//! neighboring blocks, not in the sizes of the sets.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;

@@ -4,7 +4,7 @@
 //! registers that hold the results of a function are read by its caller: they are live where it returns, though not
 //! where its thread ends. Unreachable blocks are analyzed like any other. Exact for the paths of the graph.
 //!
-//! The sets of neighbouring blocks share equal parts, so that `v` registers that are live through `b` blocks
+//! The sets of neighboring blocks share equal parts, so that `v` registers that are live through `b` blocks
 //! take `O(v + b)` memory instead of `O(v * b)`. Listing all of them still takes `O(v * b)` time.
 
 use alloc::vec::Vec;

@@ -29,7 +29,7 @@
 //!
 //! * An edit *inside* a statement (an operand, the guard, a modifier, a name, a type) replaces tokens. All other bytes are
 //!   unchanged, comments and line endings included.
-//! * A *new* statement is on a separate line with the indentation and the line ending of its neighbours; if they share a
+//! * A *new* statement is on a separate line with the indentation and the line ending of its neighbors; if they share a
 //!   line, it is on that line.
 //! * A *removed* statement leaves its comments. Its line is removed if nothing else is on it.
 //! * A *moved* statement is moved with its lines: the text up to the first newline after it, and the comments on
@@ -49,14 +49,14 @@
 //! * Names that a debug section mentions cannot be renamed, nor can names that a range such as `N<5>` in a table of branch
 //!   targets may denote.
 //! * Braces can be inserted, but not moved or removed. A table stays with its label.
-//! * Diagnostics refer to the source and quote it: the place of an edited statement, or the neighbour of a new one. Parse the
+//! * Diagnostics refer to the source and quote it: the place of an edited statement, or the neighbor of a new one. Parse the
 //!   printed text again for exact ones.
 //! * An editor cannot distinguish ids of another function from its own if both have such ids; it can for new statements.
 //!
 //! # Cost
 //!
 //! Ids are never reused and nothing is renumbered. The cost of an edit is logarithmic in the number of edits so far. The first
-//! edit of a body copies the tables that it shares with its neighbours in the source, which hold 16 KB of source. Operations
+//! edit of a body copies the tables that it shares with its neighbors in the source, which hold 16 KB of source. Operations
 //! that search a whole body are linear in it: renaming, and removing or moving a declaration or a label.
 #![no_std]
 #![forbid(unsafe_code)]

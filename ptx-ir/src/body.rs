@@ -245,7 +245,7 @@ pub struct Body {
     pub(crate) origins: CowVec<StmtSpan>,
     /// The instructions.
     pub(crate) insts: PrimaryMap<InstId, Inst>,
-    /// Operands of instructions, directives and initialisers.
+    /// Operands of instructions, directives and initializers.
     pub(crate) pool: OperandPool,
     pub(crate) registers: PrimaryMap<RegId, Register>,
     pub(crate) reg_decls: PrimaryMap<RegDeclId, RegDecl>,

@@ -71,13 +71,13 @@ impl Budget {
     }
 }
 
-/// Work was cancelled, or it needs more than its [`Budget`].
+/// Work was canceled, or it needs more than its [`Budget`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct BudgetExhausted;
 
 impl fmt::Display for BudgetExhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the budget of the work is exhausted, or the work was cancelled")
+        f.write_str("the budget of the work is exhausted, or the work was canceled")
     }
 }
 

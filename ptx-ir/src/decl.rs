@@ -161,7 +161,7 @@ pub struct Declarator {
     pub count: Operand,
     /// Array dimensions, outermost first; [`Operand::Absent`] for `[]`.
     pub dims: OperandRange,
-    /// The initialiser; [`Operand::Absent`] where there is none.
+    /// The initializer; [`Operand::Absent`] where there is none.
     pub init: Operand,
 }
 

@@ -280,7 +280,7 @@ codes! {
     MbarrierInit = 1506, "an mbarrier object that is used before it is initialized";
     ProxyFence = 1507, "a missing proxy fence";
     FenceStrength = 1508, "a fence that is missing, redundant or wider than needed";
-    UninitialisedRegister = 1509, "a register that is read before it is written";
+    UninitializedRegister = 1509, "a register that is read before it is written";
     SharedRace = 1510, "accesses to shared memory without a barrier between them";
     MisalignedVector = 1511, "an access to an address that may not be aligned";
     DeadCode = 1512, "code without effect";
@@ -357,7 +357,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// A labelled place of a diagnostic.
+/// A labeled place of a diagnostic.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

@@ -14,7 +14,7 @@
 pub struct Limits {
     /// Longest source in bytes.
     pub source_bytes: usize,
-    /// Deepest nesting of blocks, of initialiser braces and of parentheses.
+    /// Deepest nesting of blocks, of initializer braces and of parentheses.
     pub nesting: usize,
     /// Most diagnostics kept.
     pub diagnostics: usize,

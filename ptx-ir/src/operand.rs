@@ -34,7 +34,7 @@ pub enum Operand {
     Address(AddrId),
     /// `[a, b, {c, d}]`: several parts in one bracket.
     Bracket(ListId),
-    /// `{a, b, c}`; nested only in initialisers.
+    /// `{a, b, c}`; nested only in initializers.
     Vector(ListId),
     /// `(a, b)`: results or arguments of a call.
     List(ListId),
@@ -48,9 +48,9 @@ pub enum Operand {
     Component(Selector, OperandRef),
     /// `_`: the result is dropped.
     Sink,
-    /// `generic(x)` in an initialiser.
+    /// `generic(x)` in an initializer.
     Generic(OperandRef),
-    /// `0xFF00(x)` in an initialiser: the mask at this place of the pool, the operand at the next.
+    /// `0xFF00(x)` in an initializer: the mask at this place of the pool, the operand at the next.
     Masked(OperandRef),
     /// `a - b` of two labels in a debug section: two operands, here and at the next place.
     Difference(OperandRef),
@@ -58,7 +58,7 @@ pub enum Operand {
     Section(NameId),
     /// A string of a directive, its quotes included.
     Str(NameId),
-    /// `name = value` in an initialiser of an opaque type: the operands here and at the next place.
+    /// `name = value` in an initializer of an opaque type: the operands here and at the next place.
     Field(OperandRef),
     /// `N<5>` in a table of labels, for `N0` to `N4`: the name at this place, the count at the next.
     Range(OperandRef),
@@ -89,7 +89,7 @@ pub enum AddressForm {
     Bracketed,
     /// `[base].unified`.
     Unified,
-    /// `base+offset` without brackets, as `mov` and initialisers take it.
+    /// `base+offset` without brackets, as `mov` and initializers take it.
     Bare,
     /// `base[offset]`.
     Indexed,

@@ -96,7 +96,7 @@ impl OperandShape<'_> {
     }
 }
 
-/// The contents of a labelled list.
+/// The contents of a labeled list.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum TableKind {

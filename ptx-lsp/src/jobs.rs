@@ -24,7 +24,7 @@ type IdAndAnswer = (Value, Answer);
 /// The running jobs, and the channel on which they send their answers.
 pub(crate) struct Jobs {
     wake: Wake,
-    /// The id of each request, and the progress by which its job is cancelled.
+    /// The id of each request, and the progress by which its job is canceled.
     running: Vec<(Value, Arc<Progress>)>,
     sender: Sender<IdAndAnswer>,
     receiver: Receiver<IdAndAnswer>,
@@ -94,7 +94,7 @@ impl Jobs {
         answers
     }
 
-    /// Waits for the answers of all jobs, for at most `time`. Jobs that are running then are cancelled, and an error answers their requests.
+    /// Waits for the answers of all jobs, for at most `time`. Jobs that are running then are canceled, and an error answers their requests.
     pub(crate) fn end(&mut self, time: Duration) -> Vec<IdAndAnswer> {
         let deadline = Instant::now() + time;
         let mut answers = self.finished();

@@ -101,10 +101,10 @@ impl Server {
             .iter()
             .map(|message| serde_json::from_slice::<Incoming<'_>>(message.as_ref()))
             .collect();
-        let cancelled: Vec<Value> = incoming.iter().flatten().filter_map(cancelled_id).collect();
+        let canceled: Vec<Value> = incoming.iter().flatten().filter_map(canceled_id).collect();
         for message in incoming {
             match message {
-                Ok(message) => self.receive_message(message, &cancelled),
+                Ok(message) => self.receive_message(message, &canceled),
                 Err(error) => {
                     let failure = Failure::new(code::PARSE_ERROR, error.to_string());
                     self.respond(&Value::Null, Err(failure));
@@ -113,10 +113,10 @@ impl Server {
         }
     }
 
-    fn receive_message(&mut self, incoming: Incoming<'_>, cancelled: &[Value]) {
+    fn receive_message(&mut self, incoming: Incoming<'_>, canceled: &[Value]) {
         match (incoming.method, incoming.id) {
             (Some(method), Some(id)) => {
-                let answer = if cancelled.contains(&id) {
+                let answer = if canceled.contains(&id) {
                     Some(Err(Failure::new(code::REQUEST_CANCELLED, "cancelled")))
                 } else {
                     self.start(&id, &method, incoming.params)
@@ -135,7 +135,7 @@ impl Server {
         }
     }
 
-    /// Waits for the answers of other threads, for at most `time`. Requests that are not answered by then are cancelled.
+    /// Waits for the answers of other threads, for at most `time`. Requests that are not answered by then are canceled.
     pub(crate) fn end_jobs(&mut self, time: Duration) {
         let ended = self.jobs.as_mut().map(|jobs| jobs.end(time));
         for (id, answer) in ended.into_iter().flatten() {
@@ -303,7 +303,7 @@ impl Server {
 }
 
 /// The id of the request that a message cancels; `None` for other messages.
-fn cancelled_id(incoming: &Incoming<'_>) -> Option<Value> {
+fn canceled_id(incoming: &Incoming<'_>) -> Option<Value> {
     (incoming.method.as_deref() == Some(Cancel::METHOD)).then_some(())?;
     let params: Value = serde_json::from_str(incoming.params?.get()).ok()?;
     params.get("id").cloned()

@@ -176,7 +176,7 @@ pub fn parse_with(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
 ///
 /// # Errors
 ///
-/// The source is at least as long as the budget, or the budget was cancelled.
+/// The source is at least as long as the budget, or the budget was canceled.
 pub fn parse_within(
     source: impl Into<SourceText>,
     limits: &Limits,

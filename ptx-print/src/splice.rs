@@ -14,8 +14,8 @@ use crate::Style;
 use crate::buffer::Out;
 use crate::canonical::Printer;
 
-/// The number of statements that are searched for a neighbour whose indentation a new statement takes.
-const NEIGHBOURS: usize = 16;
+/// The number of statements that are searched for a neighbor whose indentation a new statement takes.
+const NEIGHBORS: usize = 16;
 
 /// Marks a new statement that began a line, and therefore ends it.
 const NEW_LINE: u32 = u32::MAX;
@@ -437,10 +437,10 @@ impl<'m, 'o> Splice<'m, 'o> {
     ) -> Vec<u8> {
         let statement = |id: StmtId| body.statement(id).unwrap_or(Statement::Removed);
         let is_label = matches!(statement(id), Statement::Label(_));
-        // The first parsed neighbour of the same kind in one direction. Only labels look across braces.
-        let neighbour_indent = |next: &dyn Fn(StmtId) -> Option<StmtId>| {
+        // The first parsed neighbor of the same kind in one direction. Only labels look across braces.
+        let neighbor_indent = |next: &dyn Fn(StmtId) -> Option<StmtId>| {
             core::iter::successors(next(id), |&id| next(id))
-                .take(NEIGHBOURS)
+                .take(NEIGHBORS)
                 .map(|id| (id, statement(id)))
                 .take_while(|(_, s)| {
                     is_label || !matches!(s, Statement::Open(_) | Statement::Close(_))
@@ -455,8 +455,8 @@ impl<'m, 'o> Splice<'m, 'o> {
                 })
                 .find_map(|(id, _)| trivia.indent(id.index()).map(<[u8]>::to_vec))
         };
-        neighbour_indent(&|id| edits.previous(id))
-            .or_else(|| neighbour_indent(&|id| edits.next(id)))
+        neighbor_indent(&|id| edits.previous(id))
+            .or_else(|| neighbor_indent(&|id| edits.next(id)))
             .unwrap_or_else(|| {
                 let mut indent = self.brace_indent(body);
                 if !is_label {

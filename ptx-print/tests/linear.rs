@@ -71,7 +71,7 @@ fn texts(n: usize) -> Vec<(&'static str, String)> {
             HEADER.to_string() + &many(n, |i| format!(".global .b32 g{i}[4] = {{1, {i}}};\n")),
         ),
         (
-            "initialiser",
+            "initializer",
             format!("{HEADER}.global .b32 g[] = {{{}1}};\n", "1, ".repeat(n)),
         ),
         (

@@ -143,7 +143,7 @@ fn chosen_columns_are_those_of_all() {
     assert_eq!(names, ["line", "opcode"]);
     assert!(
         options
-            .columns(TableName::Instructions, &["colour"])
+            .columns(TableName::Instructions, &["color"])
             .is_err()
     );
 }

@@ -151,7 +151,7 @@ pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
 ///
 /// # Errors
 ///
-/// The module needs as much as the budget or more, or the budget was cancelled.
+/// The module needs as much as the budget or more, or the budget was canceled.
 pub fn verify_within(
     module: &Module,
     options: &Options,

@@ -9,7 +9,7 @@ impl StopReason {
     #[must_use]
     pub const fn code(&self) -> Option<Code> {
         Some(match self {
-            Self::NoKernel | Self::Launch(_) | Self::Cancelled => return None,
+            Self::NoKernel | Self::Launch(_) | Self::Canceled => return None,
             Self::OutOfBounds(_) => Code::AddressOutOfBounds,
             Self::Misaligned(_) => Code::MisalignedAddress,
             Self::Trap => Code::Trap,
@@ -29,7 +29,7 @@ impl StopReason {
     /// Advice on a fix.
     const fn help(&self) -> &'static str {
         match self {
-            Self::NoKernel | Self::Launch(_) | Self::Cancelled => "",
+            Self::NoKernel | Self::Launch(_) | Self::Canceled => "",
             Self::OutOfBounds(_) => {
                 "check the index against the size of the buffer, and the order of the arguments against that of the parameters"
             }

@@ -34,8 +34,8 @@ pub enum StopReason {
     Undefined(String),
     /// `__assertfail` was called with this message.
     Assertion(String),
-    /// The launch was cancelled, by [`Progress::cancel`](crate::Progress::cancel).
-    Cancelled,
+    /// The launch was canceled, by [`Progress::cancel`](crate::Progress::cancel).
+    Canceled,
     /// Undefined behavior according to the PTX ISA manual, with a description.
     Invalid(String),
 }
@@ -137,7 +137,7 @@ impl fmt::Display for StopReason {
             Self::Unsupported(why) => write!(f, "the instruction is not supported: {why}"),
             Self::Undefined(name) => write!(f, "function `{name}` has no body"),
             Self::Assertion(message) => write!(f, "assertion failed: {message}"),
-            Self::Cancelled => f.write_str("the launch was cancelled"),
+            Self::Canceled => f.write_str("the launch was canceled"),
             Self::Invalid(what) => f.write_str(what),
         }
     }

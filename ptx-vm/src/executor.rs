@@ -42,7 +42,7 @@ impl Executor for OneThread {
 pub struct Progress {
     steps: AtomicU64,
     blocks: AtomicU64,
-    cancelled: AtomicBool,
+    canceled: AtomicBool,
 }
 
 impl Progress {
@@ -58,14 +58,14 @@ impl Progress {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Cancels the launch, and later ones with this progress: they end with [`StopReason::Cancelled`](crate::StopReason::Cancelled).
+    /// Cancels the launch, and later ones with this progress: they end with [`StopReason::Canceled`](crate::StopReason::Canceled).
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.canceled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the launch was cancelled.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+    /// Whether the launch was canceled.
+    pub(crate) fn is_canceled(&self) -> bool {
+        self.canceled.load(Ordering::Relaxed)
     }
 
     pub(crate) fn start(&self) {

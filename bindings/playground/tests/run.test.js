@@ -139,7 +139,7 @@ test("Run: a loop that nothing can end is a deadlock", async () => {
   await page.close();
 });
 
-test("Run: a kernel that takes too long is cancelled, or comes to its limit", async () => {
+test("Run: a kernel that takes too long is canceled, or comes to its limit", async () => {
   const { page, problems, panel } = await start(LONG);
   await panel.getByLabel("Most steps").fill("1000000000000");
   await run(panel);
@@ -149,7 +149,7 @@ test("Run: a kernel that takes too long is cancelled, or comes to its limit", as
   assert(await explain.isVisible());
   await showPanel(page, "Run");
   await panel.getByRole("button", { name: "Cancel" }).click();
-  await panel.getByRole("alert").filter({ hasText: "The launch was cancelled." }).waitFor();
+  await panel.getByRole("alert").filter({ hasText: "The launch was canceled." }).waitFor();
   await panel.getByLabel("Most steps").fill("100000");
   await run(panel);
   await summary(panel, "The launch failed.");

@@ -195,7 +195,7 @@ impl Instruction {
         Some(read(facts.inst(self.id)))
     }
 
-    /// Whether its facts fulfil a condition.
+    /// Whether its facts fulfill a condition.
     fn is(&self, condition: impl FnOnce(&Facts<'_>) -> bool) -> bool {
         self.with_facts(|facts| condition(&facts)).unwrap_or(false)
     }

@@ -52,8 +52,8 @@ def test_missing_files():
         ptxkit.scan([], ["loops"])["memory"]
     with pytest.raises(TypeError, match="choose one"):
         pa.table(ptxkit.scan([], ["loops", "memory"]))
-    with pytest.raises(ValueError, match="colour"):
-        ptxkit.scan([], ["loops"], columns={"loops": ["colour"]})
+    with pytest.raises(ValueError, match="color"):
+        ptxkit.scan([], ["loops"], columns={"loops": ["color"]})
     rows = pa.table(ptxkit.scan(["no such file.ptx"], ["diagnostics"])).to_pylist()
     assert [(row["file"], row["code"]) for row in rows] == [("no such file.ptx", "unreadable")]
 

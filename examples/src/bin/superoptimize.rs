@@ -1,4 +1,4 @@
-//! A superoptimiser: finds three instructions that one instruction can replace, by tests on random values, and proves it with z3.
+//! A superoptimizer: finds three instructions that one instruction can replace, by tests on random values, and proves it with z3.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write as _;

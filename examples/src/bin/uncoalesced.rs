@@ -1,4 +1,4 @@
-//! Finds loads from global memory whose neighbouring threads do not read neighbouring elements: a sparse dataflow analysis.
+//! Finds loads from global memory whose neighboring threads do not read neighboring elements: a sparse dataflow analysis.
 //! `cargo run -p ptx-examples --bin uncoalesced -- FILE`
 //!
 //! The *stride* of a value is its difference between a thread and the thread before it, if both execute the same instructions: 1 for `%tid.x`,

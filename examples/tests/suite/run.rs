@@ -63,7 +63,7 @@ fn uncoalesced() {
         lines[0],
         "_Z4stepP4Bodyif:74: 4 bytes each, 32 bytes from thread to thread"
     );
-    // Neighbours read neighbours.
+    // Neighbors read neighbors.
     let text = run(
         env!("CARGO_BIN_EXE_uncoalesced"),
         "compiled/nvcc/vecadd.O3.sm_75.ptx",

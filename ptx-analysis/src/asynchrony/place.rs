@@ -54,7 +54,7 @@ pub(super) enum Share {
 const LEAST_BLOCK_BYTES: u64 = 16;
 /// The threads of a warp.
 const LANES: i64 = 32;
-/// The greatest distance in bytes between elements of neighbouring threads.
+/// The greatest distance in bytes between elements of neighboring threads.
 const MOST_ELEMENT_DISTANCE: i64 = 256;
 
 /// A range of bytes.

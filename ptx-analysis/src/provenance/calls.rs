@@ -33,7 +33,7 @@ pub struct CallSummaries {
 impl CallSummaries {
     /// Analyzes all functions that call or are called. The arguments of a function are only known if `facts` contains all functions of the module.
     ///
-    /// `docs/analysing.md` has an example.
+    /// `docs/analyzing.md` has an example.
     #[must_use]
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
         Arc::unwrap_or_clone(Self::of_module(&ModuleAnalysis::new(facts)))

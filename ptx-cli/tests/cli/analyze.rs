@@ -10,7 +10,7 @@ const FLOW: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.func g()\n{\
     { .reg .b32 %r2; mov.b32 %r2, 5; }\n setp.lt.s32 %p, %r1, 9;\n @!%p bra L;\n ret;\n bra L;\n}\n";
 
 #[test]
-fn functions_are_analysed() {
+fn functions_are_analyzed() {
     let folder = Folder::new("analyze");
     let file = folder.file("a.ptx", FLOW);
     let kernel = &analyzed(&file)[1];

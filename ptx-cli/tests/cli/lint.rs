@@ -217,6 +217,6 @@ fn the_code_of_a_source_line_has_one_finding() {
     assert_eq!(lines(found[1]), [Some(28)]);
     // Without source lines, each is a separate finding.
     let plain = text.replace("    .loc", "    // .loc");
-    let run = lint(&["--only", "uninitialised-register"], &plain);
+    let run = lint(&["--only", "uninitialized-register"], &plain);
     assert_eq!(run.out.lines().count(), 6, "{}", run.out);
 }

@@ -23,7 +23,7 @@ struct Found {
     names: Vec<String>,
 }
 
-fn analyse(module: &Module) -> Found {
+fn analyze(module: &Module) -> Found {
     let facts = ModuleFacts::new(module);
     let facts: FunctionFacts<'_> = facts.function(module.function("k").unwrap()).unwrap();
     let body = facts.body();
@@ -78,7 +78,7 @@ fn claims_hold_when_run() {
             parsed.diagnostics,
             program.text
         );
-        let found = analyse(&parsed.module);
+        let found = analyze(&parsed.module);
         let known = |(v, _): &(_, _)| found.constants.value(*v).known().is_some();
         claims += found.ssa.values().filter(known).count();
         let reached = brute::reach(&brute::of_cfg(&found.cfg), 0, None);
@@ -155,7 +155,7 @@ fn last_read(body: &str) -> Constant {
     );
     let parsed = ptx_parse::parse(text.as_bytes());
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-    let found = analyse(&parsed.module);
+    let found = analyze(&parsed.module);
     let stmt = *found.stmts.last().unwrap();
     let used = found.ssa.uses(stmt).last().unwrap();
     found.constants.value(used.value)

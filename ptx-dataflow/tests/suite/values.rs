@@ -22,7 +22,7 @@ struct Found {
     names: Vec<String>,
 }
 
-fn analyse(module: &Module) -> Found {
+fn analyze(module: &Module) -> Found {
     let facts = ModuleFacts::new(module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let body = facts.body();
@@ -95,7 +95,7 @@ fn equal_numbers_are_equal_values() {
     for _ in 0..4000 {
         let program = program(&mut random);
         let parsed = ptx_parse::parse(program.text.as_bytes());
-        let found = analyse(&parsed.module);
+        let found = analyze(&parsed.module);
         // For each value those before it with its number.
         let ids: Vec<ValueId> = found.ssa.values().map(|(id, _)| id).collect();
         let before_it = |b: ValueId| {
@@ -160,7 +160,7 @@ fn same(body: &str) -> bool {
         "{:?}\n{body}",
         parsed.diagnostics
     );
-    let found = analyse(&parsed.module);
+    let found = analyze(&parsed.module);
     let [.., a, b] = &*found.stmts else {
         unreachable!("two instructions")
     };

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_are_inserted_like_their_neighbours() {
+    fn elements_are_inserted_like_their_neighbors() {
         let insert =
             |text, index| change_list(text, ListChange::Insert(index, "N")).unwrap_or_default();
         assert_eq!(insert("()", 0), "(N)");

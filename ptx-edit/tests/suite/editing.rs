@@ -52,7 +52,7 @@ fn trap(editor: &mut Editor<'_>) -> ptx_edit::NewStmt {
 }
 
 #[test]
-fn a_new_statement_takes_the_indentation_of_its_neighbours() {
+fn a_new_statement_takes_the_indentation_of_its_neighbors() {
     let text =
         "\n   .reg .b32 r;\nL:\n      mov.b32 r, 1; // one\n\n      // the end\n      ret;\n";
     let after = |what| {

@@ -75,7 +75,7 @@ actions! {
     TensorFenceAfter Varying "Orders accesses to tensor memory after a preceding synchronization of threads.",
     TensorCommit Varying "Arrives at an mbarrier when the preceding operations on tensor memory are complete.",
     CancelCluster Varying "Requests the cancellation of a cluster that has not started.",
-    CancelledCluster Same "Reads the answer to a cancellation request.",
+    CanceledCluster Same "Reads the answer to a cancellation request.",
     Undescribed Varying "Has an effect that the PTX ISA manual does not describe.",
     FragmentLoad Varying "Loads a matrix with a constant stride between rows or columns, as a factor or addend of a product.",
     FragmentStore Varying "Stores the result of a product, with a constant stride between rows or columns.",

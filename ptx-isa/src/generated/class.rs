@@ -63,7 +63,7 @@ keyword_enum! {
     Scaling "scaling" ClassFacts { positional: false, meaning: "scaling of the video result" },
     PlusOne "plus_one" ClassFacts { positional: false, meaning: "plus one" },
     Lane "lane" ClassFacts { positional: false, meaning: "selected bytes or half words of a video operand" },
-    Convergence "convergence" ClassFacts { positional: false, meaning: "synchronisation of the executing threads" },
+    Convergence "convergence" ClassFacts { positional: false, meaning: "synchronization of the executing threads" },
     ProxyKind "proxy_kind" ClassFacts { positional: false, meaning: "proxy" },
     Restriction "restriction" ClassFacts { positional: false, meaning: "what an instruction orders" },
     Field "field" ClassFacts { positional: false, meaning: "field of a tensor map" },

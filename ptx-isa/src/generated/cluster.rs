@@ -26,11 +26,11 @@ const CLUSTERLAUNCHCONTROL_QUERY_CANCEL_DIMENSION: &Slot = &slot(".dimension", &
 pub(crate) static CLUSTERLAUNCHCONTROL_QUERY_CANCEL: [Form; 3] = [ // clusterlaunchcontrol.query_cancel
     form("9.7.13.18", ".is_canceled.pred.b128 pred, try_cancel_response", &[l::IS_CANCELED, l::PRED, l::B128], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[op("pred", 0, R::Def).with_ty(T::Slot(1)), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(2))])
-        .does(Action::CancelledCluster),
+        .does(Action::CanceledCluster),
     form("9.7.13.18", ".get_first_ctaid.v4.b32.b128 d, try_cancel_response", &[l::GET_FIRST_CTAID, l::V4, l::B32, l::B128], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(3))])
-        .does(Action::CancelledCluster),
+        .does(Action::CanceledCluster),
     form("9.7.13.18", ".dimension.b32.b128 reg, try_cancel_response", &[CLUSTERLAUNCHCONTROL_QUERY_CANCEL_DIMENSION, l::B32, l::B128], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[op("reg", 0, R::Def).with_ty(T::Slot(1)), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(2))])
-        .does(Action::CancelledCluster),
+        .does(Action::CanceledCluster),
 ];

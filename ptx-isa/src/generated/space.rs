@@ -20,7 +20,7 @@ keyword_enum! {
     Shared ".shared" SpaceFacts { addressable: true, modifier: Some(Modifier::Shared), within: None, summary: "Shared memory: fast memory of a CTA, whose threads all access it, and of other CTAs of its cluster.", since: PtxVersion::new(1, 0) },
     SharedCta ".shared::cta" SpaceFacts { addressable: true, modifier: Some(Modifier::SharedCta), within: Some(StateSpace::Shared), summary: "The shared memory of the executing CTA: a window of `.shared::cluster`, and what `.shared` means by default.", since: PtxVersion::new(7, 8) },
     SharedCluster ".shared::cluster" SpaceFacts { addressable: true, modifier: Some(Modifier::SharedCluster), within: Some(StateSpace::Shared), summary: "The shared memory of all CTAs of the cluster.", since: PtxVersion::new(7, 8) },
-    Tex ".tex" SpaceFacts { addressable: false, modifier: None, within: None, summary: "Memory of textures; deprecated in favour of variables of type `.texref`.", since: PtxVersion::new(1, 0) },
+    Tex ".tex" SpaceFacts { addressable: false, modifier: None, within: None, summary: "Memory of textures; deprecated in favor of variables of type `.texref`.", since: PtxVersion::new(1, 0) },
 }
 
 static DISPLACEMENTS: [u16; 4] = [

@@ -13,7 +13,7 @@ mod performance;
 mod protocols;
 mod shared_race;
 mod uncoalesced;
-mod uninitialised_register;
+mod uninitialized_register;
 mod warp_mask;
 
 use alloc::vec::Vec;
@@ -153,10 +153,10 @@ lints! {
         inlining: Never,
         needs: [],
     }
-    UninitialisedRegister {
-        name: "uninitialised-register",
-        code: UninitialisedRegister,
-        check: uninitialised_register::check,
+    UninitializedRegister {
+        name: "uninitialized-register",
+        code: UninitializedRegister,
+        check: uninitialized_register::check,
         inlining: Never,
         needs: [],
     }

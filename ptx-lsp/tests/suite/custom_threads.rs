@@ -141,7 +141,7 @@ impl Session {
 }
 
 #[test]
-fn other_requests_are_answered_and_kernels_cancelled() {
+fn other_requests_are_answered_and_kernels_canceled() {
     let mut session = Session::new();
     session.start(10, "endless");
     session.hover(11);

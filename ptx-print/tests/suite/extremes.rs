@@ -251,7 +251,7 @@ fn long_numbers() {
 }
 
 #[test]
-fn long_initialisers() {
+fn long_initializers() {
     let numbers: Vec<String> = (0..40_000).map(|i| i.to_string()).collect();
     let list = numbers.join(", ");
     assert!(list.len() > 200_000);
@@ -312,7 +312,7 @@ fn deep_blocks() {
 }
 
 #[test]
-fn deep_initialisers() {
+fn deep_initializers() {
     fine(format!(
         "{HEADER}.global .b32 x = {};\n",
         around("{", "1", "}", DEEP)

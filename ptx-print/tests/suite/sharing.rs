@@ -7,7 +7,7 @@ use ptx_print::Style;
 
 const HEADER: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
-/// A function with something in most tables, unlike its neighbours, of `rounds` loops.
+/// A function with something in most tables, unlike its neighbors, of `rounds` loops.
 fn function(n: usize, rounds: usize) -> String {
     let mut text = format!(
         ".visible .entry f{n}(.param .u64 p{n})\n{{\n.reg .b32 %r<9>;\n.reg .pred p;\n\

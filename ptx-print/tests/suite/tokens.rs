@@ -306,7 +306,7 @@ const TYPES: &[&str] = &[
     ".b8", ".u16", ".s32", ".b64", ".f32", ".f64", ".f16x2", ".bf16", ".b128", ".pred", ".u64",
 ];
 
-fn initialiser() -> BoxedStrategy<Tokens> {
+fn initializer() -> BoxedStrategy<Tokens> {
     let value = prop_oneof![
         4 => integer(),
         1 => float(),
@@ -348,7 +348,7 @@ fn declaration(
         3 => Just(t("")),
         1 => (0u32..50).prop_map(|n| t(&format!("< {n} >"))),
         2 => dims.clone().prop_map(all),
-        2 => (dims, initialiser()).prop_map(|(d, i)| all(d).words("=").then(i)),
+        2 => (dims, initializer()).prop_map(|(d, i)| all(d).words("=").then(i)),
     ];
     (
         select(linkages),

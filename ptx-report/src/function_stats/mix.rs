@@ -22,7 +22,7 @@ pub const FAMILIES: [&str; 19] = [
     "texture",
     "surface",
     "control",
-    "synchronisation",
+    "synchronization",
     "warp_matrix",
     "warpgroup_matrix",
     "tensor_memory",

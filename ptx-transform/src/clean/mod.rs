@@ -43,7 +43,7 @@ mod rewrite;
 mod synchronization;
 mod uniform_branches;
 mod unreachable;
-mod vectorise;
+mod vectorize;
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -109,7 +109,7 @@ impl Default for Options {
 }
 
 /// Cleans a module, one pass after the other, until nothing changes. Each round visits only the functions that the previous
-/// one changed, and costs about as much as analysing them. Functions whose [values](ptx_analysis::function_dataflow::FunctionDataflow::ssa) exceed the
+/// one changed, and costs about as much as analyzing them. Functions whose [values](ptx_analysis::function_dataflow::FunctionDataflow::ssa) exceed the
 /// limit are left unchanged and [reported](Report::skipped).
 #[must_use]
 pub fn clean(module: &Module, options: &Options) -> Rewriting<Report> {

@@ -6,7 +6,7 @@ use core::str::FromStr;
 use super::definition::Definition;
 use super::{
     const_fold, copy_prop, dce, infer_spaces, synchronization, uniform_branches, unreachable,
-    vectorise,
+    vectorize,
 };
 
 /// One line for each clean-up, in the order in which one helps the next: variant and definition.
@@ -42,7 +42,7 @@ passes! {
     /// Elimination of redundant synchronization: fences and barriers beside others that do at least the same are removed.
     Synchronization = synchronization::DEFINITION;
     /// Vectorization: adjacent accesses of proven alignment become one. It is only made where it is asked for.
-    Vectorise = vectorise::DEFINITION;
+    Vectorize = vectorize::DEFINITION;
     /// Marking of uniform branches: branches that all threads of a CTA take alike say so. It is only made where it is asked for.
     Uniform = uniform_branches::DEFINITION;
     /// Unreachable-code elimination: instructions that control never reaches are removed, and unreferenced labels.
@@ -55,7 +55,7 @@ impl Pass {
     /// Whether it is made if no clean-ups are chosen.
     #[must_use]
     pub const fn is_default(self) -> bool {
-        !matches!(self, Self::Vectorise | Self::Uniform)
+        !matches!(self, Self::Vectorize | Self::Uniform)
     }
 
     /// A short name, such as `dead`.

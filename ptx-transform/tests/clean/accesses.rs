@@ -255,7 +255,7 @@ fn uniform_branches() {
 #[test]
 fn vectors() {
     becomes(
-        Pass::Vectorise,
+        Pass::Vectorize,
         &[
             (
                 "ld.shared.u32 %r1, [sh]; ld.shared.u32 %r2, [sh+4]; ret;",
@@ -288,7 +288,7 @@ fn vectors() {
         ],
     );
     stays(
-        Pass::Vectorise,
+        Pass::Vectorize,
         &[
             // Not adjacent, or not aligned.
             "ld.shared.u32 %r1, [sh]; ld.shared.u32 %r2, [sh+8]; ret;",

@@ -41,8 +41,8 @@ const REWRITINGS: [(&str, Rewriting); 14] = [
     (REORDERS, split_and_link),
     (RENAME, rename),
     ("clean", |m, _| Some(clean(m, &Options::default()).module)),
-    ("vectorise", |m, _| {
-        let options = Options::default().with_passes([Pass::Vectorise]);
+    ("vectorize", |m, _| {
+        let options = Options::default().with_passes([Pass::Vectorize]);
         Some(clean(m, &options.with_max_rounds(1)).module)
     }),
     ("all clean-ups", |m, _| {

@@ -49,7 +49,7 @@ fn messages(error: LinkError) -> String {
     format!("{:?}", messages.collect::<Vec<_>>())
 }
 
-/// What is linked to each module: a declaration of the neighbours of its kernels, and names that conflict.
+/// What is linked to each module: a declaration of the neighbors of its kernels, and names that conflict.
 const LIBRARY: &str = ".version 6.0\n.target sm_30\n.address_size 64\n.global .b32 fresh_variable;\n\
     .visible .func library() { ret; }\n.func fresh_symbol() { ret; }\n";
 

@@ -710,7 +710,7 @@ fn random(random: &mut fastrand::Rng, input: usize) -> (String, [Has; 4]) {
             Has::Other(_) => define(".visible "),
         };
         text += ["\n", " ", " // x\n\n"][random.usize(..3)];
-        // The order matters to initialisers.
+        // The order matters to initializers.
         if let Some(before) = before.filter(|_| random.bool()) {
             text += &format!(".global .u64 p{input}_{name}[2] = {{{before}, {name}}};\n");
         }

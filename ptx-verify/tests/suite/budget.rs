@@ -1,4 +1,4 @@
-//! Parsing and checking end when their budget is exhausted or cancelled, and otherwise give the same result as without a budget.
+//! Parsing and checking end when their budget is exhausted or canceled, and otherwise give the same result as without a budget.
 
 use ptx_ir::{Budget, BudgetExhausted, Limits};
 use ptx_verify::Options;
@@ -31,9 +31,9 @@ fn work_within_one_function_is_limited() {
     assert_eq!(found, Ok(ptx_verify::verify(&module, &options)));
 }
 
-/// One budget for the work on several modules; a cancelled one allows nothing.
+/// One budget for the work on several modules; a canceled one allows nothing.
 #[test]
-fn a_budget_is_shared_and_cancelled() {
+fn a_budget_is_shared_and_canceled() {
     let text = kernel(10);
     let limits = Limits::default();
     let budget = Budget::new(10 * text.len());

@@ -18,12 +18,12 @@ fn in_kernel(before: &str, parameters: &str, instruction: &str) -> Vec<String> {
 }
 
 #[test]
-fn registers_are_labelled_at_their_declarations() {
+fn registers_are_labeled_at_their_declarations() {
     assert_eq!(in_kernel("", "", "add.s32 r1, d, r2;"), [".reg .b64 d;"]);
 }
 
 #[test]
-fn variables_are_labelled_at_their_names() {
+fn variables_are_labeled_at_their_names() {
     let before = ".global .b32 other;\n.global .b32 table[4], more;";
     assert_eq!(in_kernel(before, "", "ld.shared.b32 r1, [more];"), ["more"]);
     let found = in_kernel("", "", "{ .shared .b32 s; ld.global.b32 r1, [s]; }");
@@ -31,7 +31,7 @@ fn variables_are_labelled_at_their_names() {
 }
 
 #[test]
-fn parameters_are_labelled_in_the_header_of_their_function() {
+fn parameters_are_labeled_in_the_header_of_their_function() {
     let before = ".func f(.param .b32 n) { ret; }";
     let found = in_kernel(
         before,
@@ -45,7 +45,7 @@ fn parameters_are_labelled_in_the_header_of_their_function() {
 }
 
 #[test]
-fn functions_are_labelled_at_their_names() {
+fn functions_are_labeled_at_their_names() {
     let before = ".entry other() { ret; }";
     assert_eq!(in_kernel(before, "", "call other;"), ["other"]);
 }

@@ -51,7 +51,7 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         Action::ReduceAsync => Execution::reduce_async,
         Action::StoreAsync => Execution::store_async,
         Action::CancelCluster => Execution::cancel_cluster,
-        Action::CancelledCluster => Execution::cancelled_cluster,
+        Action::CanceledCluster => Execution::canceled_cluster,
         Action::MbarrierInit
         | Action::MbarrierInvalidate
         | Action::MbarrierExpect

@@ -1,4 +1,4 @@
-//! Asynchronous bulk copies and stores, and requests that a cluster is cancelled. All of them complete immediately, so waits return at once.
+//! Asynchronous bulk copies and stores, and requests that a cluster is canceled. All of them complete immediately, so waits return at once.
 
 use ptx_isa::Modifier;
 
@@ -130,7 +130,7 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
-    /// Writes the answer to a request that a cluster that has not begun is cancelled (9.7.13.17), and completes its bytes at an mbarrier object, in this
+    /// Writes the answer to a request that a cluster that has not begun is canceled (9.7.13.17), and completes its bytes at an mbarrier object, in this
     /// CTA or in all CTAs of the cluster. The machine refuses all requests, as if all clusters had begun.
     pub(super) fn cancel_cluster(&mut self, act: &Act) -> Outcome {
         let addresses = act.addresses();
@@ -154,8 +154,8 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
-    /// Reads an answer to such a request: no cluster was cancelled, so it contains no index of a cluster.
-    pub(super) fn cancelled_cluster(&mut self, act: &Act) -> Outcome {
+    /// Reads an answer to such a request: no cluster was canceled, so it contains no index of a cluster.
+    pub(super) fn canceled_cluster(&mut self, act: &Act) -> Outcome {
         for lane in lanes(self.active) {
             for place in act.all_places(0) {
                 self.set(*place, lane, 0);

@@ -182,7 +182,7 @@ impl Grid<'_> {
     pub(crate) fn count(&self, steps: u64) -> Result<(), StopReason> {
         let steps_before = self.progress.add_steps(steps);
         let all = steps_before.saturating_add(steps);
-        if self.progress.is_cancelled() || all / CLOCK_STEPS != steps_before / CLOCK_STEPS {
+        if self.progress.is_canceled() || all / CLOCK_STEPS != steps_before / CLOCK_STEPS {
             self.interrupted()?;
         }
         if all > self.limits.steps {
@@ -192,10 +192,10 @@ impl Grid<'_> {
         }
     }
 
-    /// Fails if the launch was cancelled, or has no time left.
+    /// Fails if the launch was canceled, or has no time left.
     pub(crate) fn interrupted(&self) -> Result<(), StopReason> {
-        if self.progress.is_cancelled() {
-            return Err(StopReason::Cancelled);
+        if self.progress.is_canceled() {
+            return Err(StopReason::Canceled);
         }
         let time = self.limits.time.unwrap_or_default();
         match self.deadline {

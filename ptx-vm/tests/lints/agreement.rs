@@ -15,7 +15,7 @@ use super::tally::Tally;
 /// The lints that are compared, and `warp-mask`, which reports some of what `synccheck` says of barriers.
 pub(crate) const LINTS: [Lint; 5] = [
     Lint::SharedRace,
-    Lint::UninitialisedRegister,
+    Lint::UninitializedRegister,
     Lint::BarrierDivergence,
     Lint::AsyncCopyWait,
     Lint::WarpMask,
@@ -150,7 +150,7 @@ fn register(report: &Report) -> Option<&str> {
 /// The lints that find what a checker reports.
 fn lints(report: &Report) -> &'static [Lint] {
     match report.code {
-        Code::UnsetRegister => &[Lint::UninitialisedRegister],
+        Code::UnsetRegister => &[Lint::UninitializedRegister],
         Code::MissingThreads | Code::DivergentBarrier => &[Lint::BarrierDivergence, Lint::WarpMask],
         Code::RepeatedArrival => &[Lint::BarrierDivergence],
         Code::PendingCopy => &[Lint::AsyncCopyWait, Lint::SharedRace],
@@ -216,7 +216,7 @@ impl Claim {
 
     /// The register that it is about.
     fn register(&self) -> Option<&str> {
-        let is_unset = self.finding.lint == Lint::UninitialisedRegister;
+        let is_unset = self.finding.lint == Lint::UninitializedRegister;
         self.finding
             .diagnostic
             .message
@@ -250,7 +250,7 @@ impl Claim {
             let line = line(facts, of.span.start);
             format!("{}:{line}: {}: {:?}", run.name, of.message, run.stopped)
         };
-        if lint == Lint::UninitialisedRegister
+        if lint == Lint::UninitializedRegister
             && self
                 .finding
                 .diagnostic
@@ -260,7 +260,7 @@ impl Claim {
             let family = "the machine keeps the carry flag in calls";
             return tally.listed(lint, family, &shown);
         }
-        if lint == Lint::UninitialisedRegister && !executed.always_unset {
+        if lint == Lint::UninitializedRegister && !executed.always_unset {
             return tally.wrong(lint, &|| {
                 format!("(every register was written) {}", shown())
             });
@@ -281,7 +281,7 @@ impl Claim {
             .iter()
             .filter(|r| r.code == Code::UnwrittenMemory);
         let family = match lint {
-            Lint::UninitialisedRegister => families::of_unset(facts, self.at),
+            Lint::UninitializedRegister => families::of_unset(facts, self.at),
             Lint::AsyncCopyWait if unwritten.into_iter().any(|r| self.is_about(r)) => {
                 Some("no thread of the launch copies what is read")
             }

@@ -129,7 +129,7 @@ fn definite_findings_happen_in_the_files_of_lints() {
     });
     let least = [
         (Lint::BarrierDivergence, 8),
-        (Lint::UninitialisedRegister, 8),
+        (Lint::UninitializedRegister, 8),
         (Lint::SharedRace, 8),
         (Lint::AsyncCopyWait, 8),
     ];
@@ -212,7 +212,7 @@ fn definite_findings_happen_in_random_kernels() {
     tally.assert_agrees();
     let least = [
         (Lint::BarrierDivergence, 25),
-        (Lint::UninitialisedRegister, 40),
+        (Lint::UninitializedRegister, 40),
         (Lint::SharedRace, 80),
     ];
     for (lint, least) in least {

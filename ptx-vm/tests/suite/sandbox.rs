@@ -348,7 +348,7 @@ fn time_is_limited() {
 }
 
 #[test]
-fn a_long_step_is_cancelled() {
+fn a_long_step_is_canceled() {
     let text = long(LONG[1]);
     let parsed = ptx_parse::parse_str(&text);
     let mut machine = Machine::new(&parsed.module);
@@ -363,6 +363,6 @@ fn a_long_step_is_cancelled() {
         let start = Instant::now();
         (running.join().unwrap().unwrap_err(), start.elapsed())
     });
-    assert_eq!(error.reason, StopReason::Cancelled);
+    assert_eq!(error.reason, StopReason::Canceled);
     assert!(waited < Duration::from_secs(3), "{waited:?}");
 }

@@ -1,4 +1,4 @@
-//! Launches on several threads of the host, in random orders, and cancelled ones.
+//! Launches on several threads of the host, in random orders, and canceled ones.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -259,7 +259,7 @@ fn random_orders() {
 }
 
 #[test]
-fn a_cancelled_launch() {
+fn a_canceled_launch() {
     let module = module(
         "",
         "LOOP: add.u32 %r3, %r3, 1;\nst.global.u32 [%mine], %r3;\nbra LOOP;",
@@ -281,7 +281,7 @@ fn a_cancelled_launch() {
         progress.cancel();
         thread.join().unwrap().2.unwrap()
     });
-    assert_eq!(error.reason, StopReason::Cancelled);
+    assert_eq!(error.reason, StopReason::Canceled);
     assert_eq!(
         (error.diagnostic(ptx_ir::Span::new(0, 0)), progress.blocks()),
         (None, 0)

@@ -104,7 +104,7 @@ export class RunForm {
   private shown = "";
 
   constructor(submit: () => void) {
-    const labelled = (title: string, field: HTMLElement): HTMLElement => element("label", {}, `${title} `, field);
+    const labeled = (title: string, field: HTMLElement): HTMLElement => element("label", {}, `${title} `, field);
     const box = (field: HTMLInputElement): HTMLElement => element("label", { class: "box" }, field, ` ${field.ariaLabel ?? ""}`);
     this.element = element(
       "form",
@@ -116,7 +116,7 @@ export class RunForm {
         },
       },
       element("div", { class: "bar" }, element("label", { class: "choice" }, "Kernel ", this.kernel)),
-      element("div", { class: "shape" }, labelled("Grid", this.grid), labelled("Block", this.block), labelled("Shared bytes", this.shared), labelled("Most steps", this.steps)),
+      element("div", { class: "shape" }, labeled("Grid", this.grid), labeled("Block", this.block), labeled("Shared bytes", this.shared), labeled("Most steps", this.steps)),
       this.list,
       element("div", { class: "checks" }, ...this.checks.map(box), box(this.profile)),
     );

@@ -1,4 +1,4 @@
-// Runs kernels in a separate worker, so that a launch can be cancelled and the language server answers meanwhile.
+// Runs kernels in a separate worker, so that a launch can be canceled and the language server answers meanwhile.
 
 import { URI } from "../session";
 import type { Launch, Ran } from "./protocol";
@@ -33,7 +33,7 @@ export class Runner {
 
   /** Ends the launch that is running. */
   cancel(): void {
-    this.stop(new Error("The launch was cancelled."));
+    this.stop(new Error("The launch was canceled."));
   }
 
   private async start(): Promise<void> {

@@ -289,7 +289,7 @@ impl<'a> Run<'a> {
         };
         let (steps, output, error) = match result {
             Ok(outcome) => (Some(outcome.steps), outcome.output, None),
-            Err(error) if error.reason == StopReason::Cancelled => {
+            Err(error) if error.reason == StopReason::Canceled => {
                 (None, machine.output().to_vec(), None)
             }
             Err(error) => {

@@ -181,7 +181,7 @@ impl Ordering<'_> {
     }
 
     /// Returns `true` if a load may read the data of a signal. If the kernel stores the signal, its threads also write the data.
-    fn may_read_signalled_data(&self, load: &Access, signal: &Access) -> bool {
+    fn may_read_signaled_data(&self, load: &Access, signal: &Access) -> bool {
         let is_written = |access: &Access| {
             access
                 .provenance
@@ -217,7 +217,7 @@ impl Ordering<'_> {
                 if is_data(access) && access.reads {
                     state
                         .polled
-                        .retain(|poll| !self.may_read_signalled_data(access, &poll.access));
+                        .retain(|poll| !self.may_read_signaled_data(access, &poll.access));
                 }
                 if access.orders_before() {
                     state.written.clear();
@@ -307,7 +307,7 @@ fn violation(
                 poll.fence_level < poll.access.scope()
                     && poll.access.is_apart(access)
                     && poll.stmt != step.stmt
-                    && problem.may_read_signalled_data(access, &poll.access)
+                    && problem.may_read_signaled_data(access, &poll.access)
             })?;
             Some(receive_finding(cx, step, poll, poll.access.scope()))
         }

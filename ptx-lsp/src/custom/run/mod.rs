@@ -95,7 +95,7 @@ pub(super) fn run(
     options.progress = progress;
     let result = machine.launch_with(&launch, options);
     if let Err(error) = &result
-        && error.reason == StopReason::Cancelled
+        && error.reason == StopReason::Canceled
     {
         return Err(Failure::new(code::REQUEST_CANCELLED, "cancelled"));
     }

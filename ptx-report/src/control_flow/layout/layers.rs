@@ -1,4 +1,4 @@
-//! The division of a region into layers: bends, and the arcs between neighbouring layers.
+//! The division of a region into layers: bends, and the arcs between neighboring layers.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub(super) struct Vertex {
     pub(super) role: Option<Role>,
 }
 
-/// Part of a wire, between two neighbouring layers.
+/// Part of a wire, between two neighboring layers.
 #[derive(Copy, Clone)]
 pub(super) struct Arc {
     pub(super) upper: usize,

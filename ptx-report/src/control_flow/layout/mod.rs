@@ -6,8 +6,8 @@
 //!    its predecessors (longest path). An edge that passes layers gets a *bend* in each of them; edges of one kind to the same
 //!    target share their bends. If there are more than [`BENDS_PER_EDGE`] bends for each edge, the longest edges are cut: their
 //!    ends say where they lead.
-//! 3. [`order`]: a fixed number of barycentre sweeps reduces crossings.
-//! 4. [`place`]: a fixed number of sweeps moves each vertex towards its neighbours, as far as the others in its layer allow;
+//! 3. [`order`]: a fixed number of barycenter sweeps reduces crossings.
+//! 4. [`place`]: a fixed number of sweeps moves each vertex towards its neighbors, as far as the others in its layer allow;
 //!    then long edges become vertical, and [`ports`] spreads the ends of lines over the sides of their boxes.
 //! 5. [`route`]: edges leave boxes at the bottom, run vertically through the bends, and turn only between two layers, in tracks
 //!    that [`channel`] assigns, so that no edge passes through a box. Edges that close a cycle run upwards in lanes on the left.

@@ -2,7 +2,7 @@
 
 use super::layers::Layered;
 
-/// The number of barycentre sweeps; each goes once down or once up.
+/// The number of barycenter sweeps; each goes once down or once up.
 const SWEEPS: usize = 24;
 /// Sweeping stops after this many sweeps without improvement.
 const MAX_STALE_SWEEPS: usize = 6;
@@ -16,7 +16,7 @@ pub(super) fn reduce_crossings(graph: &mut Layered) {
         if fewest_crossings == 0 || stale_sweeps == MAX_STALE_SWEEPS {
             break;
         }
-        sort_by_barycentre(graph, Direction::of_sweep(sweep));
+        sort_by_barycenter(graph, Direction::of_sweep(sweep));
         let crossings = crossings(graph);
         stale_sweeps += 1;
         if crossings < fewest_crossings {
@@ -53,12 +53,12 @@ impl Direction {
         }
     }
 
-    /// The neighbours of a vertex in the layer that the sweep visited before the layer of the vertex.
-    pub(super) fn visited_neighbours(
+    /// The neighbors of a vertex in the layer that the sweep visited before the layer of the vertex.
+    pub(super) fn visited_neighbors(
         self,
         graph: &Layered,
         vertex: usize,
-    ) -> impl Iterator<Item = Neighbour> {
+    ) -> impl Iterator<Item = Neighbor> {
         let arcs = match self {
             Self::Down => &graph.up[vertex],
             Self::Up => &graph.down[vertex],
@@ -66,12 +66,12 @@ impl Direction {
         arcs.iter().map(move |&arc| {
             let arc = graph.arcs[arc];
             match self {
-                Self::Down => Neighbour {
+                Self::Down => Neighbor {
                     vertex: arc.upper,
                     port: arc.upper_port,
                     near_port: arc.lower_port,
                 },
-                Self::Up => Neighbour {
+                Self::Up => Neighbor {
                     vertex: arc.lower,
                     port: arc.lower_port,
                     near_port: arc.upper_port,
@@ -82,7 +82,7 @@ impl Direction {
 }
 
 /// A vertex that an arc joins with another one.
-pub(super) struct Neighbour {
+pub(super) struct Neighbor {
     pub(super) vertex: usize,
     /// The port of the arc at this vertex.
     pub(super) port: usize,
@@ -101,15 +101,15 @@ fn positions(graph: &Layered) -> Vec<usize> {
     positions
 }
 
-/// Sorts each layer by the mean position of the neighbours in the layer before it.
-fn sort_by_barycentre(graph: &mut Layered, direction: Direction) {
+/// Sorts each layer by the mean position of the neighbors in the layer before it.
+fn sort_by_barycenter(graph: &mut Layered, direction: Direction) {
     let mut positions = positions(graph);
     for number in direction.layers(graph.layers.len()) {
         let mut layer = std::mem::take(&mut graph.layers[number]);
         let mut keyed: Vec<(f64, usize)> = layer
             .iter()
             .map(|&vertex| {
-                let key = barycentre(graph, vertex, direction, &positions);
+                let key = barycenter(graph, vertex, direction, &positions);
                 (key.unwrap_or(positions[vertex] as f64), vertex)
             })
             .collect();
@@ -123,18 +123,18 @@ fn sort_by_barycentre(graph: &mut Layered, direction: Direction) {
     }
 }
 
-/// The mean position of the neighbours of a vertex in the layer before it; `None` if it has no neighbours there.
-fn barycentre(
+/// The mean position of the neighbors of a vertex in the layer before it; `None` if it has no neighbors there.
+fn barycenter(
     graph: &Layered,
     vertex: usize,
     direction: Direction,
     positions: &[usize],
 ) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0);
-    for neighbour in direction.visited_neighbours(graph, vertex) {
+    for neighbor in direction.visited_neighbors(graph, vertex) {
         // Ports at the border of a region are in order, too.
-        let width = graph.vertices[neighbour.vertex].size.width.max(1.0);
-        sum += positions[neighbour.vertex] as f64 + graph.ports.offset(neighbour.port) / width;
+        let width = graph.vertices[neighbor.vertex].size.width.max(1.0);
+        sum += positions[neighbor.vertex] as f64 + graph.ports.offset(neighbor.port) / width;
         count += 1;
     }
     (count > 0).then(|| sum / f64::from(count))

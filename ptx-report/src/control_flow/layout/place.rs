@@ -31,7 +31,7 @@ pub(super) fn place(graph: &Layered) -> Vec<f64> {
     centers
 }
 
-/// The least distance of the middles of two neighbours.
+/// The least distance of the middles of two neighbors.
 fn distance(graph: &Layered, left: usize, right: usize) -> f64 {
     let gap = match (graph.is_line(left), graph.is_line(right)) {
         (false, false) => BOX_GAP,
@@ -92,7 +92,7 @@ struct Preference {
     weight: f64,
 }
 
-/// The weighted mean of the neighbours of a vertex. Arcs between lines weigh most, so that long edges are straight.
+/// The weighted mean of the neighbors of a vertex. Arcs between lines weigh most, so that long edges are straight.
 fn preferred_center(
     graph: &Layered,
     vertex: usize,
@@ -100,11 +100,10 @@ fn preferred_center(
     centers: &[f64],
 ) -> Preference {
     let (mut sum, mut weight) = (0.0, 0.0);
-    for neighbour in direction.visited_neighbours(graph, vertex) {
-        let line_ends = [vertex, neighbour.vertex].map(|v| usize::from(graph.is_line(v)));
+    for neighbor in direction.visited_neighbors(graph, vertex) {
+        let line_ends = [vertex, neighbor.vertex].map(|v| usize::from(graph.is_line(v)));
         let arc_weight = [1.0, 2.0, 8.0][line_ends[0] + line_ends[1]];
-        let center =
-            graph.ports.x(neighbour.port, centers) - graph.ports.offset(neighbour.near_port);
+        let center = graph.ports.x(neighbor.port, centers) - graph.ports.offset(neighbor.near_port);
         sum += center * arc_weight;
         weight += arc_weight;
     }
@@ -130,7 +129,7 @@ pub(super) fn straighten(graph: &Layered, centers: &mut [f64]) {
             position[vertex] = index;
         }
     }
-    // The least and the greatest center of a vertex between its neighbours.
+    // The least and the greatest center of a vertex between its neighbors.
     let free_range = |vertex: usize, centers: &[f64]| {
         let layer = &graph.layers[graph.vertices[vertex].layer];
         let index = position[vertex];

@@ -19,14 +19,14 @@ const CHOICES: [(&str, &[Pass]); 10] = [
     ("dead+fold+copies", &[Pass::Dead, Pass::Fold, Pass::Copies]),
     ("spaces", &[Pass::Spaces]),
     ("synchronization", &[Pass::Synchronization]),
-    ("vectorise", &[Pass::Vectorise]),
+    ("vectorize", &[Pass::Vectorize]),
     ("uniform", &[Pass::Uniform]),
     ("all", Pass::ALL),
 ];
 
 /// The sets that are meant to change the code.
 pub(super) const OTHER_CODE: &[&str] =
-    &["spaces", "synchronization", "vectorise", "uniform", "all"];
+    &["spaces", "synchronization", "vectorize", "uniform", "all"];
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let Some((job, original)) = cubin::code(assemblers, source)? else {

@@ -575,7 +575,7 @@ fn smt(step: &StepRun<'_>) -> Result<()> {
         .arg(".ci/smt.py")
         .arg(&cases)
         .arg(step.context.built("ptxkit"));
-    step.execute(command.arg("docs/analysing.md"))
+    step.execute(command.arg("docs/analyzing.md"))
 }
 
 fn analyses(step: &StepRun<'_>) -> Result<()> {

@@ -60,7 +60,7 @@ const PART_TITLES: [&str; 19] = [
     "Textures",
     "Surfaces",
     "Control flow",
-    "Synchronisation and communication",
+    "Synchronization and communication",
     "Matrices of a warp",
     "Matrices of a warpgroup",
     "Tensor memory and matrices of the fifth generation",

@@ -14,7 +14,7 @@ use super::function_view::View;
 use super::rewrite::{Rewrite, Step, VectorAccess};
 
 pub(super) const DEFINITION: Definition = Definition {
-    name: "vectorise",
+    name: "vectorize",
     term: "vectorization",
     summary: "Combine adjacent accesses of proven alignment into vector accesses",
     plan,

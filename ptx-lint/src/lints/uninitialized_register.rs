@@ -1,4 +1,4 @@
-//! `uninitialised-register`: registers that are read before they are written, on some paths or on all.
+//! `uninitialized-register`: registers that are read before they are written, on some paths or on all.
 
 mod carry;
 mod conditions;
@@ -108,7 +108,7 @@ fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Findi
     };
     let mut finding = cx
         .finding(
-            Lint::UninitialisedRegister,
+            Lint::UninitializedRegister,
             reads.certainty,
             reads.first,
             message,

@@ -129,7 +129,7 @@ fn report(
         }
     };
     let finding = cx
-        .finding(Lint::UninitialisedRegister, certainty, stmt, message)
+        .finding(Lint::UninitializedRegister, certainty, stmt, message)
         .with_help("write and read the carry flag in one sequence of instructions; in inline assembly, in one statement");
     found.push(match clobber {
         Clobber::Call(call) => finding.with_label(cx.span(call), "the call"),
