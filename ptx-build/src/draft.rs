@@ -7,10 +7,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::raw::{RawModule, push_item};
+use ptx_ir::raw::{RawModule, StmtSpan, push_item};
 use ptx_ir::{
     Binding, Body, CommentPlace, Comments, Diagnostic, DirectiveStmt, FuncId, Function,
-    FunctionKind, Item, ItemId, Module, NameId, Operand, Span, StmtId, StmtSpan, Symbol, SymbolId,
+    FunctionKind, Item, ItemId, Module, NameId, Operand, Span, StmtId, Symbol, SymbolId,
     SymbolKind,
 };
 use ptx_isa::{Directive, Opcode};

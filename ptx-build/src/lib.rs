@@ -37,7 +37,7 @@
 //! # How it works
 //!
 //! Each statement becomes IR records. Whether an instruction is legal is a question to the instruction table of
-//! `ptx-isa`, asked once for each mnemonic and shape of operands ([`ptx_ir::query`]); `ptx-verify` applies the other rules to
+//! `ptx-isa`, asked once for each mnemonic and shape of operands ([`ptx_ir::raw::query`]); `ptx-verify` applies the other rules to
 //! the records. A refused statement changes nothing. The result of [`ModuleBuilder::finish`] is a [`Module`](ptx_ir::Module) without
 //! a source, to be printed, analyzed or edited. [`ModuleBuilder::finish_with_source`] prints and parses it, so that statements
 //! have places in a text.

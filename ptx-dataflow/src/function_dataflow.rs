@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use once_cell::race::OnceBox;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts, Stamp};
-use ptx_ir::{Body, FuncId, Module, StmtId, parallel};
+use ptx_ir::raw::parallel;
+use ptx_ir::{Body, FuncId, Module, StmtId};
 
 use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};

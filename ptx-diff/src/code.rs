@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::raw::OperandSlot;
 use ptx_ir::{
     AddressForm, Attribute, Binding, Body, Declarator, DirectiveStmt, EntityId, FuncId, Interface,
-    LabelId, Module, NameId, Operand, OperandParts, OperandPool, OperandSlot, OperandWalk, Param,
-    RegId, SigId, Statement, StmtId, TypeName, VarDecl, VarId,
+    LabelId, Module, NameId, Operand, OperandParts, OperandPool, OperandWalk, Param, RegId, SigId,
+    Statement, StmtId, TypeName, VarDecl, VarId,
 };
 
 use crate::numbers::Numbers;

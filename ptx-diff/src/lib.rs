@@ -106,7 +106,7 @@ impl ModuleDiff {
             module: right,
             numbers: &right_numbers,
         };
-        let (left_definitions, right_definitions) = ptx_ir::parallel::join(
+        let (left_definitions, right_definitions) = ptx_ir::raw::parallel::join(
             || matching::definitions(left, &left_numbers),
             || matching::definitions(right, &right_numbers),
         );
@@ -128,7 +128,7 @@ impl ModuleDiff {
                 }
             }
         }
-        let (left_facts, right_facts) = ptx_ir::parallel::join(
+        let (left_facts, right_facts) = ptx_ir::raw::parallel::join(
             || ModuleFacts::of(left, |id| left_ids.contains(&id)),
             || ModuleFacts::of(right, |id| right_ids.contains(&id)),
         );
@@ -145,7 +145,7 @@ impl ModuleDiff {
             },
             equality,
         };
-        let mut functions = ptx_ir::parallel::map_functions(left, |ids| {
+        let mut functions = ptx_ir::raw::parallel::map_functions(left, |ids| {
             ids.iter()
                 .map(|id| match partners.get(id) {
                     Some(partners) => comparison.compare(partners),

@@ -29,7 +29,7 @@ pub(crate) struct Definition {
 
 /// The functions of a module that have bodies.
 pub(crate) fn definitions(module: &Module, numbers: &Numbers) -> Vec<Definition> {
-    ptx_ir::parallel::map_functions(module, |ids| {
+    ptx_ir::raw::parallel::map_functions(module, |ids| {
         ids.iter()
             .filter_map(|&id| {
                 let function = module.functions().get(id)?;

@@ -4,13 +4,11 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use ptx_ir::constant::{ConstValue, read_expression};
-use ptx_ir::lex::scan;
-use ptx_ir::raw::{RawBody, RawModule};
+use ptx_ir::raw::{OperandSlot, RawBody, RawModule, scan};
 use ptx_ir::{
     Address, AddressForm, Binding, BodyId, Declarator, DirectiveStmt, GuardSense, Immediate, Inst,
-    Label, LabelId, Limits, Operand, OperandPool, OperandRef, OperandSlot, RegDecl, RegDeclId,
-    RegId, Register, ScopeId, Selector, SigId, Statement, StmtId, TableRange, TypeName, Var,
-    VarDecl, VarId,
+    Label, LabelId, Limits, Operand, OperandPool, OperandRef, RegDecl, RegDeclId, RegId, Register,
+    ScopeId, Selector, SigId, Statement, StmtId, TableRange, TypeName, Var, VarDecl, VarId,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
 

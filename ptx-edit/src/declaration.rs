@@ -4,10 +4,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::raw::{Edits, NewText, Patch, RawBody, RawModule};
+use ptx_ir::raw::{DeclarationSpans, Edits, NewText, OperandSlot, Patch, RawBody, RawModule};
 use ptx_ir::{
-    Binding, DeclId, DeclarationSpans, Declarations, EntityId, Item, ItemId, Module, NameId,
-    Operand, OperandPool, OperandSlot, Span, Statement, StmtId, TypeName,
+    Binding, DeclId, Declarations, EntityId, Item, ItemId, Module, NameId, Operand, OperandPool,
+    Span, Statement, StmtId, TypeName,
 };
 use ptx_isa::{Directive, ScalarType};
 

@@ -3,10 +3,10 @@
 use alloc::boxed::Box;
 
 use hashbrown::HashMap;
-use ptx_ir::raw::{self, Edits, RawBody, RawModule};
+use ptx_ir::raw::{self, Edits, EntitySet, RawBody, RawModule};
 use ptx_ir::{
-    Body, BodyId, EntitySet, FuncId, Inst, InstId, ItemId, Module, NameId, Operand, OperandPool,
-    RegDeclId, RegId, Statement, StmtId, SymbolId,
+    Body, BodyId, FuncId, Inst, InstId, ItemId, Module, NameId, Operand, OperandPool, RegDeclId,
+    RegId, Statement, StmtId, SymbolId,
 };
 
 use crate::EditError;

@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::lex::ident_tokens::{Text, Words};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::raw::ident_tokens::{Text, Words};
 use ptx_ir::raw::{Change, NewText, Patch};
 use ptx_ir::{Inst, NameId, Operand, RegId, SigId, Span, StmtId};
 

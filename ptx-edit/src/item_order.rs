@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::{Body, EntitySet, Item, ItemId, Module, Operand, SymbolId};
+use ptx_ir::raw::EntitySet;
+use ptx_ir::{Body, Item, ItemId, Module, Operand, SymbolId};
 
 use crate::error::symbol_name;
 use crate::items::{check_item, check_place_after};

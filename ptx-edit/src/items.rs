@@ -4,10 +4,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::RemovedComments;
-use ptx_ir::raw::{self, RawModule};
+use ptx_ir::raw::{self, RawModule, StmtSpan};
 use ptx_ir::{
     Binding, Declarator, DirectiveStmt, FuncId, Function, Item, ItemId, Module, Operand,
-    OperandRange, Span, StmtSpan, Symbol, SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
+    OperandRange, Span, Symbol, SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, DirectivePosition, Ending, ScalarType, StateSpace};
 

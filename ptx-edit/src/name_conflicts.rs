@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use ptx_ir::name::split_numeric_suffix_str;
+use ptx_ir::raw::name::split_numeric_suffix_str;
 use ptx_ir::{Body, Module, NameId};
 
 use crate::names::{NameForm, TakenNames, body_names, check_spelling, module_names};

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use ptx_ir::RemovedComments;
-use ptx_ir::raw::{self, RawBody};
-use ptx_ir::{Binding, Body, EntityId, Scope, ScopeId, Span, Statement, StmtId, StmtSpan};
+use ptx_ir::raw::{self, RawBody, StmtSpan};
+use ptx_ir::{Binding, Body, EntityId, Scope, ScopeId, Span, Statement, StmtId};
 use ptx_isa::{Directive, DirectivePosition, Ending, StateSpace};
 
 use crate::{EditError, Editor, NewStmt};
@@ -122,7 +122,7 @@ impl Editor<'_> {
         self.edits();
         let body = self.body_mut();
         let parent = raw::scope_of_key(body, key);
-        let end = predecessor.map_or(1, |stmt| body.span(stmt).end);
+        let end = predecessor.map_or(1, |stmt| body.relative_span(stmt).end);
         let span = StmtSpan::new(Span::new(end, end), false);
         let [open, close] = braces.map(|brace| raw::push_statement(body, brace, span));
         let edits = self.edits();
@@ -148,7 +148,7 @@ impl Editor<'_> {
         self.check_label_scope(new.statement, key)?;
         self.edits();
         let body = self.body_mut();
-        let end = predecessor.map_or(1, |stmt| body.span(stmt).end);
+        let end = predecessor.map_or(1, |stmt| body.relative_span(stmt).end);
         let span = StmtSpan::new(Span::new(end, end), false);
         let id = raw::push_statement(body, new.statement, span);
         self.edits().insert_after(id, predecessor);

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::lex::ident_tokens::{Text, Words};
+use ptx_ir::raw::ident_tokens::{Text, Words};
 use ptx_ir::raw::{NewText, Patch, RawBody, RawModule};
 use ptx_ir::{
     Binding, FuncId, Item, ItemId, LabelId, Module, NameId, RegDeclId, Span, StmtId, SymbolId,

@@ -1,7 +1,7 @@
 //! Finds the entity that a name denotes at a place of a function. A place is identified by its key, which is greater than the
 //! key of every statement before it: see [`ptx_ir::raw::stmt_key`].
 
-use ptx_ir::name::{plain_wins, range_member};
+use ptx_ir::raw::name::{plain_wins, range_member};
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     DeclId, Declarations, LabelId, NameId, Operand, OperandPool, RegDeclId, ScopeId, Statement,

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::name::split_numeric_suffix_str;
-use ptx_ir::{EntityId, EntitySet, NameId, Operand, Statement, StmtId};
+use ptx_ir::raw::{EntitySet, name::split_numeric_suffix_str};
+use ptx_ir::{EntityId, NameId, Operand, Statement, StmtId};
 
 use crate::Editor;
 use crate::names::debug_names;

@@ -4,8 +4,8 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::raw;
+use ptx_ir::raw::name::split_numeric_suffix_str;
 use ptx_ir::{Body, DeclId, LabelId, NameId, Operand, ScopeId, Statement, StmtId};
 
 use crate::{EditError, Editor};

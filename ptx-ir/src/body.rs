@@ -309,10 +309,11 @@ impl Body {
             .map_or(&[], |i| self.pool.slice(i.operands))
     }
 
-    /// The span of a statement, counted from [`base`](Self::base).
+    /// The span of a statement, counted from [`base`](Self::base). It does not change when the text before the function does;
+    /// [`source_span`](Self::source_span) is the span in the source.
     #[inline]
     #[must_use]
-    pub fn span(&self, stmt: StmtId) -> Span {
+    pub fn relative_span(&self, stmt: StmtId) -> Span {
         self.origins
             .get(stmt.index())
             .map_or(Span::default(), |o| o.span())
@@ -321,7 +322,7 @@ impl Body {
     /// The span of a statement, counted from the start of the source.
     #[must_use]
     pub fn source_span(&self, stmt: StmtId) -> Span {
-        self.span(stmt).shifted(self.base)
+        self.relative_span(stmt).shifted(self.base)
     }
 
     /// Whether the body was parsed from the source of the module, and was not built.

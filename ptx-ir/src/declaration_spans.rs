@@ -49,7 +49,7 @@ impl DeclarationSpans {
     ///
     /// ```
     /// let text = b".visible .global .align 8 .u32 a, b[2] = {1, 2};";
-    /// let spans = ptx_ir::DeclarationSpans::read(text, 0).unwrap();
+    /// let spans = ptx_ir::raw::DeclarationSpans::read(text, 0).unwrap();
     /// assert_eq!(spans.align.unwrap().of(text), b"8");
     /// assert_eq!(spans.declarators[1].name.of(text), b"b[2]");
     /// assert_eq!(spans.declarators[1].init.unwrap().of(text), b"{1, 2}");

@@ -9,7 +9,8 @@ use crate::entity::EntityId;
 /// A set of ids of one kind, with one bit for each number up to the largest id in the set.
 ///
 /// ```
-/// use ptx_ir::{EntitySet, SymbolId};
+/// use ptx_ir::SymbolId;
+/// use ptx_ir::raw::EntitySet;
 /// let mut set = EntitySet::new();
 /// assert!(set.insert(SymbolId::new(70)) && !set.insert(SymbolId::new(70)));
 /// set.insert(SymbolId::new(3));

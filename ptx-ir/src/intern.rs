@@ -8,8 +8,9 @@ use core::hash::BuildHasher as _;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use crate::Span;
 use crate::source_text::SourceText;
-use crate::{Span, TextChange};
+use crate::text_change::TextChange;
 
 /// A set of byte strings numbered in the order of their first appearance.
 #[derive(Clone, Debug, Default)]

@@ -35,16 +35,13 @@ pub mod lex;
 mod limits;
 mod memory_layout;
 mod module;
-#[doc(hidden)]
-pub mod name;
+mod name;
 mod offset_map;
 mod operand;
 mod operand_walk;
-#[doc(hidden)]
-pub mod parallel;
+mod parallel;
 mod patch;
-#[doc(hidden)]
-pub mod query;
+mod query;
 #[doc(hidden)]
 pub mod raw;
 #[cfg(feature = "render")]
@@ -58,13 +55,9 @@ mod span;
 mod statement_order;
 mod statements;
 mod text_change;
-#[doc(hidden)]
-pub mod tiling;
-#[doc(hidden)]
-pub mod trivia_map;
+mod tiling;
+mod trivia_map;
 
-#[doc(hidden)]
-pub use body::StmtSpan;
 pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, Scope, Statement};
 pub use budget::{Budget, BudgetExhausted};
 pub use comments::{CommentPlace, Comments};
@@ -72,8 +65,6 @@ pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
-#[doc(hidden)]
-pub use declaration_spans::{DeclarationSpans, DeclaratorSpans};
 pub use diagnostic::{Applicability, Code, Diagnostic, Note, Severity, sort_by_position};
 pub use edit_log::RemovedComments;
 pub use entity::{
@@ -81,8 +72,6 @@ pub use entity::{
     OpaqueId, OperandRef, PrimaryMap, PrototypeId, RegDeclId, RegId, ScopeId, SectionId, SigId,
     StmtId, SymbolId, VarId,
 };
-#[doc(hidden)]
-pub use entity_set::EntitySet;
 pub use fix::{Fixed, apply_fix, apply_fixes, fix_all};
 pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
 pub use header::Header;
@@ -92,8 +81,6 @@ pub use memory_layout::MemoryLayout;
 pub use module::{Item, Module, Section, SectionEntry};
 pub use offset_map::OffsetMap;
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
-#[doc(hidden)]
-pub use operand_walk::OperandSlot;
 pub use operand_walk::{OperandParts, OperandWalk};
 pub use patch::{Patch, Rewritten, TextPatches};
 pub use ptx_isa::{Component, Selector};
@@ -103,5 +90,3 @@ pub use source_text::SourceText;
 pub use span::{LineColumn, LineCursor, LineIndex, Span};
 pub use statement_order::Position;
 pub use statements::{InOrder, Items, Statements};
-#[doc(hidden)]
-pub use text_change::TextChange;

@@ -7,7 +7,7 @@
 /// Splits a name into a prefix and the digits of its numeric suffix.
 ///
 /// ```
-/// use ptx_ir::name::split_numeric_suffix;
+/// use ptx_ir::raw::name::split_numeric_suffix;
 /// assert_eq!(split_numeric_suffix(b"%r17"), (&b"%r"[..], &b"17"[..]));
 /// assert_eq!(split_numeric_suffix(b"%tid"), (&b"%tid"[..], &b""[..]));
 /// ```
@@ -21,7 +21,7 @@ pub fn split_numeric_suffix(name: &[u8]) -> (&[u8], &[u8]) {
 /// [`split_numeric_suffix`] for text.
 ///
 /// ```
-/// assert_eq!(ptx_ir::name::split_numeric_suffix_str("L3"), ("L", "3"));
+/// assert_eq!(ptx_ir::raw::name::split_numeric_suffix_str("L3"), ("L", "3"));
 /// ```
 #[must_use]
 pub fn split_numeric_suffix_str(name: &str) -> (&str, &str) {
@@ -33,8 +33,8 @@ pub fn split_numeric_suffix_str(name: &str) -> (&str, &str) {
 /// `%r4294967297` is `%r1`, and leading zeros do not matter.
 ///
 /// ```
-/// assert_eq!(ptx_ir::name::suffix_number(b"007"), 7);
-/// assert_eq!(ptx_ir::name::suffix_number(b"4294967297"), 1);
+/// assert_eq!(ptx_ir::raw::name::suffix_number(b"007"), 7);
+/// assert_eq!(ptx_ir::raw::name::suffix_number(b"4294967297"), 1);
 /// ```
 #[inline]
 #[must_use]
@@ -49,7 +49,7 @@ pub fn suffix_number(digits: &[u8]) -> u32 {
 /// without a numeric suffix, or of digits only.
 ///
 /// ```
-/// use ptx_ir::name::range_member;
+/// use ptx_ir::raw::name::range_member;
 /// assert_eq!(range_member("%r17"), Some(("%r", 17)));
 /// assert_eq!(range_member("%tid"), None);
 /// ```

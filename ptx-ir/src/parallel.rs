@@ -14,7 +14,7 @@ const MIN_RUN_BYTES: u32 = 1 << 16;
 /// ```
 /// let module = ptx_parse::parse(b".func f() { ret; }\n.func g();\n.func h() { ret; }").module;
 /// let name = |f| module.function_name(f);
-/// let names = ptx_ir::parallel::map_functions(&module, |run| run.iter().map(|f| name(*f)).collect());
+/// let names = ptx_ir::raw::parallel::map_functions(&module, |run| run.iter().map(|f| name(*f)).collect());
 /// assert_eq!(names, ["f", "h"]);
 /// ```
 #[cfg_attr(not(feature = "parallel"), inline)]

@@ -1,9 +1,9 @@
 //! The internals of this crate, for the other crates of this project: write access to the tables of a [`Module`] and a [`Body`],
-//! the record of edits, and the pieces from which the lexer, the checker and the printer are made.
+//! the record of edits, and the pieces of the lexer, the parser, the checker and the printer that several crates share.
 //!
-//! **Not part of the public interface.** Nothing here and no hidden item of this crate is covered by semantic versioning. This
-//! module is above all others of the crate: none of them imports it. Tables can be reached for writing only through the traits
-//! here, so that `use ptx_ir::raw` shows which files write them.
+//! **Not part of the public interface**: neither this module nor a hidden item of this crate is covered by semantic versioning.
+//! Internals have no other path. No module of this crate imports this one. Tables can be written only through the traits
+//! [`RawBody`] and [`RawModule`], so that the imports of a file show whether it writes them.
 //!
 //! Code that writes tables must keep the invariants that readers rely on: every byte of the source belongs to
 //! one statement or to the gap between two, each statement has a span, and ids stay in range. In a body or a module that is in
@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::body::{Body, Inst, Label, Opaque, Scope, Statement, StmtSpan};
+use crate::body::{Body, Inst, Label, Opaque, Scope, Statement};
 use crate::comments::Comments;
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
@@ -29,18 +29,50 @@ use crate::{
     SectionId, Span, StmtId, SymbolId, VarId,
 };
 
+pub use crate::body::StmtSpan;
 pub use crate::constant::{Expression, continues_expression, read_expression};
+pub use crate::declaration_spans::{DeclarationSpans, DeclaratorSpans};
 pub use crate::edit_log::{Change, Edits, NewText, Patch};
 pub use crate::entity_set::EntitySet;
 pub use crate::intern::Interner;
-pub use crate::lex::{ident_tokens, number, scan};
 pub use crate::operand_walk::OperandSlot;
 pub use crate::patch::{Piece, pieces};
 pub use crate::scopes::add_scope;
 pub use crate::share::{
     SHARED_TEXT, body_with_capacity, clear, finish, share, split_off, without_tables,
 };
-pub use crate::{name, parallel, query, tiling};
+pub use crate::text_change::TextChange;
+
+/// Declares modules with the public items of other modules of this crate.
+macro_rules! internal_modules {
+    ($($(#[$doc:meta])* $name:ident = $path:path;)*) => {
+        $(
+            $(#[$doc])*
+            pub mod $name {
+                pub use $path::*;
+            }
+        )*
+    };
+}
+
+internal_modules! {
+    /// The words of a statement that can be names.
+    ident_tokens = crate::lex::ident_tokens;
+    /// Names with numbers, and the declaration that a name means.
+    name = crate::name;
+    /// Number literals: their spellings and values.
+    number = crate::lex::number;
+    /// Work on groups of functions by several threads.
+    parallel = crate::parallel;
+    /// Queries to the instruction table about instructions of a module, with one answer for each mnemonic and shape of operands.
+    query = crate::query;
+    /// The scanning functions of the lexer and the parser.
+    scan = crate::lex::scan;
+    /// The check that each byte of the source belongs to one statement or to one gap.
+    tiling = crate::tiling;
+    /// The whitespace and comments that belong to each statement or item.
+    trivia_map = crate::trivia_map;
+}
 
 mod sealed {
     pub trait Sealed {}

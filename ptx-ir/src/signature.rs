@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use ptx_isa::{Instruction, Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
 
 use crate::SigId;
-use crate::TextChange;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::intern::Interner;
 use crate::lex::scan::{dot_word_end, ident_end};
 use crate::source_text::SourceText;
+use crate::text_change::TextChange;
 
 /// One dotted word of a mnemonic.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

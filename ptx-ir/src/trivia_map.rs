@@ -5,9 +5,10 @@
 //! text that directly precedes a statement, after the last empty line, is *attached*: comments there are about the
 //! statement, comments above an empty line are not.
 
+use crate::body::StmtSpan;
 use crate::edit_log::Edits;
 use crate::lex::{Lexer, TokenKind};
-use crate::{Body, EntityId, Module, Span, StmtSpan};
+use crate::{Body, EntityId, Module, Span};
 
 /// The text of the parsed statements of a body, or of the items of a module.
 #[derive(Copy, Clone, Debug)]

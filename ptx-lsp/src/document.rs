@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use ptx_analysis::incremental::Budget;
-use ptx_ir::{Changed, Diagnostic, FuncId, Limits, Module, Severity, Span, TextChange};
+use ptx_ir::raw::TextChange;
+use ptx_ir::{Changed, Diagnostic, FuncId, Limits, Module, Severity, Span};
 use ptx_lint::{Finding, LintOptions, LintSession};
 use ptx_parse::Incremental;
 use ptx_report::requirements::Minimal;

@@ -1,6 +1,6 @@
 //! The statements of a function body, one after another, in a loop without recursion.
 
-use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_ir::raw::{self, RawBody};
 use ptx_ir::{
     Body, Code, EntityId, GuardSense, Inst, Opaque, Scope, ScopeId, Selector, Severity, SigId,

@@ -1,7 +1,7 @@
 //! One mistake is one error: an error that follows from a reported one is not reported.
 
-use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_ir::{Diagnostic, Item, Severity, Statement};
 use ptx_isa::{Directive, DirectivePosition, Modifier};
 

@@ -5,9 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::constant::{self, ConstError, ConstValue, continues_expression};
 use ptx_ir::lex::NumberError;
-use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::RawModule;
+use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_ir::{Code, Diagnostic, Immediate, NameId, Operand, Span};
 
 use crate::cursor::ParseResult;

@@ -2,8 +2,8 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use ptx_ir::lex::number::scan_number;
-use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::raw::number::scan_number;
+use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_ir::{Code, Diagnostic, Linkage, Span};
 use ptx_isa::Directive;
 

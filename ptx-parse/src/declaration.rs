@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::raw::scan::{self, Trivia};
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     Attribute, Binding, Code, DeclId, Declarator, Diagnostic, Linkage, NameId, Operand,

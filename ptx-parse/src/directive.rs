@@ -3,8 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use ptx_ir::constant;
-use ptx_ir::lex::scan;
-use ptx_ir::raw::RawBody;
+use ptx_ir::raw::{RawBody, scan};
 use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
     Prototype, Span, Statement,

@@ -2,8 +2,8 @@
 
 use alloc::boxed::Box;
 
-use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::scan::{self, Trivia};
 use ptx_ir::raw::{self, RawModule};
 use ptx_ir::{
     BodyId, Code, Diagnostic, FuncId, Function, FunctionKind, Item, Linkage, NameId, Span,

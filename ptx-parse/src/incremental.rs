@@ -7,10 +7,10 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::raw::{self, RawModule};
+use ptx_ir::raw::{self, RawModule, TextChange};
 use ptx_ir::{
     Body, Code, Diagnostic, EntityId, FuncId, Item, ItemId, Limits, Module, PrimaryMap, SourceText,
-    Span, Symbol, SymbolId, TextChange, sort_by_position,
+    Span, Symbol, SymbolId, sort_by_position,
 };
 
 use ptx_isa::StateSpace;

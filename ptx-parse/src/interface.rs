@@ -3,10 +3,8 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan;
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::name::split_numeric_suffix_str;
-use ptx_ir::raw::RawModule;
+use ptx_ir::raw::{RawModule, name::split_numeric_suffix_str, scan};
 use ptx_ir::{
     Binding, Code, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, Span, TableRange,
     Var,

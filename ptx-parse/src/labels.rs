@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{class, is};
+use ptx_ir::raw::scan::{class, is};
 use ptx_ir::{LabelId, NameId, Operand, StmtId};
 
 /// The statement of a label that is not defined yet.

@@ -3,8 +3,8 @@
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::raw::RawModule;
+use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_ir::{Code, Diagnostic, SigId, Span, Word};
 
 use crate::cursor::ParseResult;

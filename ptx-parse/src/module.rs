@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use ptx_ir::lex::Lexer;
-use ptx_ir::lex::scan::{class, is};
 use ptx_ir::raw::RawModule;
+use ptx_ir::raw::scan::{class, is};
 use ptx_ir::{Code, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
 use ptx_isa::{Directive, DirectivePosition, ForeignWord, StateSpace};
 

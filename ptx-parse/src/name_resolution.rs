@@ -1,7 +1,7 @@
 //! Resolves names: finds the meaning of a spelling, and binds declared names.
 
-use ptx_ir::lex::scan::{class, is};
-use ptx_ir::name::{plain_wins, split_numeric_suffix, suffix_number};
+use ptx_ir::raw::name::{plain_wins, split_numeric_suffix, suffix_number};
+use ptx_ir::raw::scan::{class, is};
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     Code, Diagnostic, Label, LabelId, NameId, Operand, OperandRef, RegDeclId, RegId, Register,

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use ptx_ir::constant;
-use ptx_ir::lex::scan::{self, class, is};
+use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Address, AddressForm, Code, Operand, Selector, Span};
 use ptx_isa::{Directive, ForeignWord};
 

@@ -1,10 +1,10 @@
 //! The output of the parser: the module, the body being parsed, and operands of unfinished statements.
 
 use alloc::vec::Vec;
-use ptx_ir::raw::{self, RawBody, RawModule};
+use ptx_ir::raw::{self, RawBody, RawModule, StmtSpan};
 use ptx_ir::{
     Body, BodyId, Declarations, Item, ListId, Module, NameId, Opaque, Operand, OperandPool,
-    OperandRange, SourceText, Span, Statement, StmtId, StmtSpan,
+    OperandRange, SourceText, Span, Statement, StmtId,
 };
 
 /// The tables in which statements and their operands are stored.

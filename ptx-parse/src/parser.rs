@@ -2,8 +2,8 @@
 //! `impl Parser` contain a part of the grammar each.
 
 use alloc::string::String;
-use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::scan::{self, Trivia};
 use ptx_ir::{
     Budget, BudgetExhausted, Code, Diagnostic, FuncId, Limits, Module, NameId, SourceText, Span,
     Statement, StmtId,

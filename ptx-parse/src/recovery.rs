@@ -2,9 +2,9 @@
 //! next one.
 
 use alloc::boxed::Box;
-use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::RawBody;
+use ptx_ir::raw::scan::{self, Trivia};
 use ptx_ir::{Code, Diagnostic, Opaque, OperandRange, Severity, Span, Statement};
 
 use crate::cursor::{ParseResult, unclosed_string};

@@ -6,7 +6,8 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use ptx_ir::{LabelId, NameId, Operand, RegId, ScopeId, SymbolId, TextChange, VarId};
+use ptx_ir::raw::TextChange;
+use ptx_ir::{LabelId, NameId, Operand, RegId, ScopeId, SymbolId, VarId};
 
 use crate::labels::PendingLabels;
 use crate::ranges::{RangeKind, Ranges};

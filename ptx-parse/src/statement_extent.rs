@@ -1,8 +1,8 @@
 //! The end and the contents of a statement that cannot be parsed, judged by its tokens alone.
 
 use ptx_ir::Linkage;
-use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_isa::{Directive, ForeignWord, Opcode, StateSpace};
 
 /// The number of bytes of a line that are read, so that the cost stays linear.

@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::name::split_numeric_suffix;
+use ptx_ir::raw::name::split_numeric_suffix;
 
 use crate::output::Level;
 use crate::reporter::Reports;

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use ptx_ir::name::split_numeric_suffix_str;
+use ptx_ir::raw::name::split_numeric_suffix_str;
 use ptx_ir::{Code, Diagnostic, NameId, Span};
 
 use crate::cascade;

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use ptx_ir::lex::scan;
+use ptx_ir::raw::scan;
 use ptx_ir::{Code, Diagnostic, Span};
 
 use crate::statement_extent::is_opcode;

@@ -8,8 +8,8 @@
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use ptx_ir::raw::{self, RawBody, RawModule};
-use ptx_ir::{Body, BodyId, EntityId, FuncId, Limits, Module, SourceText, parallel};
+use ptx_ir::raw::{self, RawBody, RawModule, parallel};
+use ptx_ir::{Body, BodyId, EntityId, FuncId, Limits, Module, SourceText};
 
 use crate::output::Level;
 use crate::parser::Parser;

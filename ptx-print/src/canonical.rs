@@ -1,8 +1,7 @@
 //! Statements in the canonical style.
 
 use alloc::vec::Vec;
-use ptx_ir::lex::scan;
-use ptx_ir::raw::{Change, NewText};
+use ptx_ir::raw::{Change, NewText, scan};
 use ptx_ir::{
     Attribute, Binding, Body, DeclId, Declarations, Declarator, DirectiveStmt, EntityId, FuncId,
     Function, FunctionKind, Guard, Interface, Item, Linkage, Module, NameId, Operand, OperandPool,

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::RemovedComments;
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::trivia_map::{Extent, TriviaMap};
 use ptx_ir::raw::{Change, Edits, NewText, Patch, Piece, pieces};
-use ptx_ir::trivia_map::{Extent, TriviaMap};
 use ptx_ir::{
     Body, EntityId, FuncId, Item, ItemId, Module, OffsetMap, Rewritten, Span, Statement, StmtId,
 };

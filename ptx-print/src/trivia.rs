@@ -1,7 +1,8 @@
 //! The text between statements: which comments follow the last one, which precede the next one, and whether there is a
 //! blank line.
 
-use ptx_ir::lex::{Lexer, TokenKind, scan};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::scan;
 
 use crate::canonical::Printer;
 use crate::sink::Sink;

@@ -2,8 +2,8 @@
 
 use std::str;
 
-use ptx_ir::lex::scan::{class, dot_word_end, ident_end, is, peek, starts_ident};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::scan::{class, dot_word_end, ident_end, is, peek, starts_ident};
 
 /// Calls `visit` with each operand in the text of an instruction, without comments and with a space only after commas.
 pub fn each(text: &[u8], visit: &mut dyn FnMut(&str)) {

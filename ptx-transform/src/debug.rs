@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 
 use ptx_analysis::source_lines::{DebugName, Loc};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::EntitySet;
 use ptx_ir::{
-    Body, DirectiveStmt, EntitySet, Module, NameId, Operand, OperandPool, Section, SectionEntry,
-    SectionId, Span,
+    Body, DirectiveStmt, Module, NameId, Operand, OperandPool, Section, SectionEntry, SectionId,
+    Span,
 };
 use ptx_isa::{Directive, TargetOption};
 

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::{DeclarationSpans, DeclaratorSpans, Module, Span, TextPatches};
+use ptx_ir::raw::{DeclarationSpans, DeclaratorSpans};
+use ptx_ir::{Module, Span, TextPatches};
 
 /// A declaration such as `.visible .global .u32 a, b[2] = {1, 2};`.
 pub(crate) struct Declaration(Option<DeclarationSpans>);

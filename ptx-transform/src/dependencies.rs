@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::raw::EntitySet;
 use ptx_ir::{
-    Body, EntityId, EntitySet, FuncId, Item, Module, Operand, OperandPool, Statement, SymbolId,
-    SymbolKind,
+    Body, EntityId, FuncId, Item, Module, Operand, OperandPool, Statement, SymbolId, SymbolKind,
 };
 use ptx_isa::Directive;
 

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use ptx_edit::Rewriting;
+use ptx_ir::raw::EntitySet;
 use ptx_ir::{
-    Body, Code, DeclId, Diagnostic, DirectiveId, EntityId, EntitySet, Item, Module, NameId,
-    Operand, SectionId, Span, SymbolId, TextPatches,
+    Body, Code, DeclId, Diagnostic, DirectiveId, EntityId, Item, Module, NameId, Operand,
+    SectionId, Span, SymbolId, TextPatches,
 };
 use ptx_isa::Directive;
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::trivia_map::{Extent, TriviaMap};
+use ptx_ir::raw::trivia_map::{Extent, TriviaMap};
 use ptx_ir::{EntityId, Item, ItemId, Linkage, Module, Span};
 use ptx_isa::Directive;
 

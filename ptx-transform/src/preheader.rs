@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::{BlockId, Cfg, EdgeKind};
 use ptx_analysis::graph::{LoopId, Loops};
 use ptx_edit::{EditError, EditModule as _};
-use ptx_ir::{EntitySet, FuncId, LabelId, Module, Operand, Statement, StmtId};
+use ptx_ir::raw::EntitySet;
+use ptx_ir::{FuncId, LabelId, Module, Operand, Statement, StmtId};
 
 /// Inserts a preheader: a block before the header of a loop that all edges into the loop lead to, except those from inside of
 /// it. Returns the label of the new block, which is empty: a statement inserted after the label is executed once before the

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use ptx_edit::raw::EntityMap;
 use ptx_edit::{Entity, NameRef};
-use ptx_ir::{Binding, Body, DeclarationSpans, FuncId, Module, Span, Statement};
+use ptx_ir::raw::DeclarationSpans;
+use ptx_ir::{Binding, Body, FuncId, Module, Span, Statement};
 use ptx_isa::StateSpace;
 
 use crate::declarators::removed;

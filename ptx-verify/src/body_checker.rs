@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use hashbrown::HashSet;
-use ptx_ir::{Body, Diagnostic, FuncId, Module, parallel};
+use ptx_ir::raw::parallel;
+use ptx_ir::{Body, Diagnostic, FuncId, Module};
 use ptx_isa::Directive;
 
 use crate::Options;

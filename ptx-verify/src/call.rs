@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::iter::Peekable;
 
 use ptx_ir::constant::ConstKind;
-use ptx_ir::query::{NameKind, NameTypes};
+use ptx_ir::raw::query::{NameKind, NameTypes};
 use ptx_ir::{
     Binding, Body, Declarator, Interface, ListId, Operand, Param, RegId, Statement, StmtId,
     SymbolKind, VarDecl, VarId,

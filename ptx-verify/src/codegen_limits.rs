@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use hashbrown::HashSet;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_ir::{
     Body, Diagnostic, Function, FunctionKind, Item, Module, NameId, Operand, Param, SectionEntry,
     SigId, Statement, SymbolKind,

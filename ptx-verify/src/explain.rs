@@ -1,7 +1,7 @@
 //! Explains illegal instructions by their differences from the nearest legal instruction.
 
 use alloc::vec::Vec;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_isa::{
     ActualOperand, Deprecation, Form, FormMatch, InstQuery, MAX_OPERANDS, Marks, Modifier,
     ModifierEdit, NoForm, Opcode, OperandShape, OperandViolation, Repair, Role, Rule, RuleKind,

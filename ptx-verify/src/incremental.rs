@@ -1,10 +1,8 @@
 //! A checked module whose diagnostics are kept, so that after an edit only what could have changed is checked again.
 
 use alloc::vec::Vec;
-use ptx_ir::query::Environment;
-use ptx_ir::{
-    Body, Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, TextChange, parallel,
-};
+use ptx_ir::raw::{TextChange, parallel, query::Environment};
+use ptx_ir::{Body, Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId};
 use ptx_ir::{Budget, BudgetExhausted, Changed};
 use ptx_isa::{PtxVersion, Target};
 

@@ -1,8 +1,9 @@
 //! Checks instructions. The tables are queried once for each mnemonic and shape of operands.
 
 use alloc::vec::Vec;
-use ptx_ir::query::{Environment, NameKind, NameTypes, Queries, ShapeKey};
-use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId, TextChange};
+use ptx_ir::raw::TextChange;
+use ptx_ir::raw::query::{Environment, NameKind, NameTypes, Queries, ShapeKey};
+use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
 use ptx_isa::{InstQuery, Marks, Role, ScalarType};
 
 use crate::call::Call;

@@ -77,7 +77,7 @@ pub use statement_checker::{Direction, NewInst, StatementChecker};
 pub use unused::unused;
 
 use alloc::vec::Vec;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_ir::{Budget, BudgetExhausted, Diagnostic, Module};
 use ptx_isa::{PtxVersion, Target};
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 use ptx_ir::facts::{FunctionFacts, MemoryAccess, ModuleFacts};
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_ir::{
     Binding, Body, Diagnostic, EntityId, FuncId, InstId, Module, NameId, Operand, RegId, Statement,
     StmtId, SymbolKind, VarId,

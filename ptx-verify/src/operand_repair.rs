@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_ir::{Applicability, Body, EntityId as _, Module, Operand, RegId, Statement, StmtId};
 use ptx_isa::{
     ActualOperand, EffectKind, Expected, ForeignWord, InstQuery, Modifier, ModifierEdit, Opcode,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
-use ptx_ir::query::Queries;
+use ptx_ir::raw::query::Queries;
 use ptx_ir::{Body, FuncId, InstId, Module, SigId, Span, Statement};
 use ptx_isa::{InstQuery, PtxVersion, Target, TargetSet};
 

@@ -1,7 +1,7 @@
 //! Checks the statements of a function while it is built.
 
 use alloc::vec::Vec;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_ir::{
     Binding, Body, Diagnostic, FuncId, LabelId, Module, Param, Severity, Statement, StmtId,
 };

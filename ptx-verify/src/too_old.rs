@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_ir::{Code, Diagnostic, Module, Severity, Span};
 use ptx_isa::{Directive, PtxVersion, Target};
 

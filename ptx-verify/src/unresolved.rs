@@ -1,8 +1,9 @@
 //! Names that a module uses and does not define.
 
+use ptx_ir::raw::EntitySet;
 use ptx_ir::{
-    Binding, Declarator, DirectiveStmt, EntitySet, FunctionKind, Item, Linkage, Module, Operand,
-    OperandPool, SymbolId,
+    Binding, Declarator, DirectiveStmt, FunctionKind, Item, Linkage, Module, Operand, OperandPool,
+    SymbolId,
 };
 use ptx_isa::{Directive, StateSpace};
 

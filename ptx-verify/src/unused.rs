@@ -1,10 +1,10 @@
 //! Registers, labels and functions that are declared and never used.
 
 use alloc::vec::Vec;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::{EntitySet, query::Environment};
 use ptx_ir::{
-    Body, Diagnostic, EntityId, EntitySet, FunctionKind, Item, Linkage, Module, NameId, Operand,
-    Statement, SymbolId, SymbolKind,
+    Body, Diagnostic, EntityId, FunctionKind, Item, Linkage, Module, NameId, Operand, Statement,
+    SymbolId, SymbolKind,
 };
 
 use crate::context::Context;

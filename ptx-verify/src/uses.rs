@@ -3,9 +3,10 @@
 use alloc::vec::Vec;
 
 use ptx_ir::lex::Lexer;
+use ptx_ir::raw::{EntitySet, TextChange, parallel};
 use ptx_ir::{
-    Body, EntityId, EntitySet, FuncId, Item, Module, NameId, Operand, OperandPool, RegId, Span,
-    SymbolId, SymbolKind, TextChange, parallel,
+    Body, EntityId, FuncId, Item, Module, NameId, Operand, OperandPool, RegId, Span, SymbolId,
+    SymbolKind,
 };
 
 use crate::location::{FunctionSpans, Location, Part};

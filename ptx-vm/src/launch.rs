@@ -384,7 +384,7 @@ impl<'m> Machine<'m> {
             let _ = self.device.allocate(MARGIN);
             self.margin = self.device.end();
         }
-        let declared_target = ptx_ir::query::Environment::of(self.module.get()).target();
+        let declared_target = ptx_ir::raw::query::Environment::of(self.module.get()).target();
         let model = launch.model.or(declared_target).unwrap_or(Target::Sm70);
         let default_progress = Progress::default();
         let progress = options.progress.unwrap_or(&default_progress);

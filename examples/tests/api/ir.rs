@@ -1,12 +1,11 @@
 use ptx_edit::EditModule as _;
 use ptx_ir::OffsetMap;
 use ptx_ir::facts::{Callees, ModuleFacts};
-use ptx_ir::lex::scan;
-use ptx_ir::query::{Environment, Mnemonic, NameTypes, Queries};
-use ptx_ir::raw::{self, Interner};
+use ptx_ir::raw::query::{Environment, Mnemonic, NameTypes, Queries};
+use ptx_ir::raw::{self, Interner, StmtSpan, scan};
 use ptx_ir::{
     Address, AddressForm, Immediate, Item, LineIndex, Linkage, Operand, OperandPool, Signatures,
-    SourceText, Span, StmtSpan, constant,
+    SourceText, Span, constant,
 };
 use ptx_isa::{Directive, Modifier, ModifierClass, StateSpace};
 

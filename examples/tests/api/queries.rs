@@ -1,8 +1,8 @@
 //! The query engine of `ptx-ir` and the tables of a module, as an incremental tool uses them.
 
 use ptx_edit::{EditModule as _, NewParam, ParamList};
-use ptx_ir::query::{Environment, NameTypes, Queries};
-use ptx_ir::trivia_map::TriviaMap;
+use ptx_ir::raw::query::{Environment, NameTypes, Queries};
+use ptx_ir::raw::trivia_map::TriviaMap;
 use ptx_ir::{GuardSense, Operand, OperandParts, Statement};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, Target};
 

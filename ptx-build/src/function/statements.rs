@@ -2,8 +2,8 @@
 
 use alloc::string::{String, ToString};
 
-use ptx_ir::raw::{RawBody, set_source};
-use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
+use ptx_ir::raw::{RawBody, StmtSpan, set_source};
+use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId};
 use ptx_isa::Opcode;
 use ptx_verify::NewInst;
 

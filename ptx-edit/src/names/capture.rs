@@ -7,8 +7,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::name::{plain_wins, split_numeric_suffix, suffix_number};
 use ptx_ir::raw::Interner;
+use ptx_ir::raw::name::{plain_wins, split_numeric_suffix, suffix_number};
 use ptx_ir::{Body, FuncId, Item, LabelId, Module, Operand, ScopeId, Span, Statement};
 
 use super::finder::Leaf;

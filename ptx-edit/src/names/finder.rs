@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::cell::OnceCell;
 use core::ops::Range;
 
-use ptx_ir::lex::ident_tokens::{Text, Words};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::name::{split_numeric_suffix, suffix_number};
+use ptx_ir::raw::ident_tokens::{Text, Words};
+use ptx_ir::raw::name::{split_numeric_suffix, suffix_number};
 use ptx_ir::raw::{Change, NewText, Patch};
 use ptx_ir::{
     Binding, Body, DeclId, Declarations, EntityId, FuncId, Interface, Item, ItemId, Module, NameId,

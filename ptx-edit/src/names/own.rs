@@ -1,6 +1,7 @@
 //! Finds the symbols that only one module declares or defines.
 
-use ptx_ir::{EntityId, EntitySet, FunctionKind, Item, Linkage, Module, Operand, SymbolId};
+use ptx_ir::raw::EntitySet;
+use ptx_ir::{EntityId, FunctionKind, Item, Linkage, Module, Operand, SymbolId};
 
 /// The symbols that [`own_symbols`] returns.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,7 +1,6 @@
 //! Checks whether a text can be declared as a name.
 
-use ptx_ir::lex::scan;
-use ptx_ir::name::suffix_number;
+use ptx_ir::raw::{name::suffix_number, scan};
 use ptx_isa::SpecialReg;
 
 use super::NameForm;

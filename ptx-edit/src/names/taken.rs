@@ -2,8 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::name::split_numeric_suffix;
-use ptx_ir::raw::Interner;
+use ptx_ir::raw::{Interner, name::split_numeric_suffix};
 
 /// The entities that a declaration of a name declares.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -4,9 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Callees, ModuleFacts};
-use ptx_ir::{
-    EntitySet, FuncId, Item, Module, Operand, Param, PrototypeId, Statement, StmtId, SymbolId,
-};
+use ptx_ir::raw::EntitySet;
+use ptx_ir::{FuncId, Item, Module, Operand, Param, PrototypeId, Statement, StmtId, SymbolId};
 
 use super::ParamList;
 use super::header::Header;

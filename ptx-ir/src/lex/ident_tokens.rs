@@ -28,7 +28,7 @@ pub struct Word {
 /// The words of a text that can be names, in order: those of a declaration or use. Words with a dot are not names.
 ///
 /// ```
-/// use ptx_ir::lex::ident_tokens::{Text, Words};
+/// use ptx_ir::raw::ident_tokens::{Text, Words};
 /// let text = b"@!p ld.global.b32 r1, [add + 4];";
 /// let words = Words::new(text, Text::Instruction).map(|w| w.span.of(text));
 /// assert_eq!(words.collect::<Vec<_>>(), [&b"p"[..], b"r1", b"add"]);

@@ -10,12 +10,9 @@
 //! assert_eq!(kinds[1], TokenKind::DotWord);
 //! ```
 
-#[doc(hidden)]
-pub mod ident_tokens;
-#[doc(hidden)]
-pub mod number;
-#[doc(hidden)]
-pub mod scan;
+pub(crate) mod ident_tokens;
+pub(crate) mod number;
+pub(crate) mod scan;
 
 use crate::Span;
 use number::NumberKind;

@@ -8,7 +8,7 @@
 //! The verifier, requirements, facts, clean-ups and the builder all use [`Queries`].
 //!
 //! ```
-//! use ptx_ir::query::{Environment, Queries};
+//! use ptx_ir::raw::query::{Environment, Queries};
 //! let text = b".version 8.0 .target sm_80 .address_size 64
 //! .entry k() { .reg .b32 %r<2>; .reg .f32 %f; add.s32 %r0, %r1, %f; }";
 //! let module = ptx_parse::parse(text).module;

@@ -1,7 +1,7 @@
 //! Which comments belong to which item.
 
 use ptx_ir::Span;
-use ptx_ir::trivia_map::TriviaMap;
+use ptx_ir::raw::trivia_map::TriviaMap;
 
 fn pieces(text: &str) -> Vec<(String, String)> {
     let module = ptx_parse::parse_str(text).module;

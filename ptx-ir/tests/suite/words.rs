@@ -1,7 +1,7 @@
 //! Words that can be names.
 #![allow(missing_docs)]
 
-use ptx_ir::lex::ident_tokens::{Text, Words};
+use ptx_ir::raw::ident_tokens::{Text, Words};
 
 #[track_caller]
 fn are(text: &str, of: Text, wanted: &[(&str, usize)]) {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_ir::lex::Lexer;
-use ptx_ir::query::{Environment, Queries};
+use ptx_ir::raw::query::{Environment, Queries};
 use ptx_ir::{Span, Statement};
 use ptx_isa::{Deprecation, Directive, PtxVersion, RuleKind};
 

@@ -4,7 +4,7 @@ use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionItemLabelDetails, CompletionList,
     CompletionTextEdit, Documentation, Range, TextEdit,
 };
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_ir::{Linkage, Span};
 use ptx_isa::{
     Directive, DirectivePosition, InstQuery, Modifier, Opcode, PtxVersion, ScalarType, Since,

@@ -6,7 +6,7 @@ mod modifiers;
 mod operands;
 
 use lsp_types::CompletionList;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 
 use crate::document::Document;
 use context::{Context, Expectation};

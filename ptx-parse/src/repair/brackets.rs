@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use ptx_ir::lex::scan::{class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::raw::scan::{class, is};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Modifier, Opcode};
 

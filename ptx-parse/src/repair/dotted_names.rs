@@ -4,8 +4,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::lex::scan::{class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::scan::{class, is};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{ScalarType, Selector, SpecialReg};
 

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::raw::scan::{self, Trivia};
 use ptx_ir::{Diagnostic, Span};
 use ptx_isa::{Directive, ForeignWord, Modifier, ScalarType, StateSpace};
 

@@ -2,8 +2,8 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Body, Inst, Module, Span};
 use ptx_isa::{Control, Directive, EffectKind, Modifier, Opcode, ScalarType, StateSpace};
 

@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{self, class, is};
+use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Directive, ForeignWord, Opcode, ScalarType, StateSpace};
 

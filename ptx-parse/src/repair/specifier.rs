@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::Lexer;
-use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::raw::scan::{self, Trivia};
 use ptx_ir::{Diagnostic, Span};
 use ptx_isa::{Directive, ScalarType, StateSpace, TypeKind};
 

@@ -2,9 +2,9 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use ptx_ir::lex::number::scan_number;
-use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::raw::number::scan_number;
+use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Directive, ForeignWord, Modifier, Opcode, Role, ScalarType, TypeKind, find_form};
 

@@ -3,8 +3,8 @@
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{class, is};
-use ptx_ir::name::{split_numeric_suffix_str, suffix_number};
+use ptx_ir::raw::name::{split_numeric_suffix_str, suffix_number};
+use ptx_ir::raw::scan::{class, is};
 use ptx_ir::{Body, Code, Diagnostic, FuncId, Module, Span, StmtId, Symbol, SymbolKind};
 use ptx_isa::{ForeignWord, Modifier, Opcode, ScalarType, SpecialReg};
 

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_ir::{Code, Diagnostic, Module, SigId, Span};
 use ptx_isa::{Directive, DirectivePosition, ForeignWord, Modifier, Opcode, ScalarType};
 

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use ptx_ir::{Code, Limits, Severity, tiling};
+use ptx_ir::raw::tiling;
+use ptx_ir::{Code, Limits, Severity};
 use ptx_parse::{Parsed, parse_with};
 
 const HEADER: &str = ".version 8.5\n.target sm_90\n.address_size 64\n";

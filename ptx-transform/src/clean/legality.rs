@@ -1,7 +1,7 @@
 //! Checks whether an instruction would be legal with another mnemonic or other operands.
 
 use ptx_edit::Editor;
-use ptx_ir::query::{Environment, Mnemonic, Queries};
+use ptx_ir::raw::query::{Environment, Mnemonic, Queries};
 use ptx_ir::{Module, Operand};
 use ptx_isa::{Expected, FormMatch};
 

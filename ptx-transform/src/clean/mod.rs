@@ -55,7 +55,8 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::provenance::CallSummaries;
 use ptx_edit::{EditModule as _, Editor, Rewriting};
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{EntitySet, FuncId, Module, StmtId};
+use ptx_ir::raw::EntitySet;
+use ptx_ir::{FuncId, Module, StmtId};
 
 pub use passes::{Pass, UnknownPass};
 pub use report::{Change, Report, Skipped};

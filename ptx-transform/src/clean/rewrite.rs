@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_edit::{EditError, Editor};
-use ptx_ir::query::Mnemonic;
+use ptx_ir::raw::query::Mnemonic;
 use ptx_ir::{Operand, RegId, Statement, StmtId};
 use ptx_isa::{
     Access, Expected, FormMatch, Modifier, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use ptx_ir::trivia_map::TriviaMap;
+use ptx_ir::raw::trivia_map::TriviaMap;
 use ptx_ir::{Code, Diagnostic, Limits, Module, OffsetMap, TextPatches};
 
 use super::diagnostic::{LinkDiagnostic, about};

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::name::split_numeric_suffix;
+use ptx_ir::raw::name::split_numeric_suffix;
 use ptx_ir::{
     Body, DeclId, Declarator, FuncId, Item, ItemId, Linkage, Module, Operand, Span, SymbolId,
 };

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_edit::{Entity, Names, RenameError, Renaming};
-use ptx_ir::name::split_numeric_suffix_str;
+use ptx_ir::raw::name::split_numeric_suffix_str;
 use ptx_ir::{
     Code, Diagnostic, EntityId, FunctionKind, Item, Module, Rewritten, Span, TextPatches,
 };

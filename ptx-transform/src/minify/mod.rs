@@ -10,9 +10,8 @@ use core::cmp::Reverse;
 
 use ptx_edit::raw::{EntityMap, NameForm, TakenNames};
 use ptx_edit::{Entity, NameRef, Names, OwnSymbols, Rewriting, own_symbols};
-use ptx_ir::{
-    Binding, EntitySet, FuncId, Item, Module, Rewritten, Span, Statement, TypeName, VarId,
-};
+use ptx_ir::raw::EntitySet;
+use ptx_ir::{Binding, FuncId, Item, Module, Rewritten, Span, Statement, TypeName, VarId};
 use ptx_isa::{StateSpace, TypeKind};
 
 use self::dead::dead;

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use ptx_ir::Code;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_isa::{Directive, PtxVersion, ScalarType, Target, TargetOption, TargetSet};
 
 use super::{Text, Wording};

@@ -139,7 +139,7 @@ impl Text {
 #[derive(Copy, Clone)]
 pub(crate) struct Wording<'m> {
     pub(crate) module: &'m Module,
-    pub(crate) environment: ptx_ir::query::Environment,
+    pub(crate) environment: ptx_ir::raw::query::Environment,
 }
 
 impl Wording<'_> {

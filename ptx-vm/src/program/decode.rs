@@ -6,7 +6,7 @@ use ptx_analysis::cfg::Cfg;
 use ptx_analysis::graph::PostDominators;
 use ptx_analysis::reg_lanes::Variables as Numbers;
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::query::Queries;
+use ptx_ir::raw::query::Queries;
 use ptx_ir::{Binding, Body, EntityId as _, FuncId, FunctionKind, LabelId, Param, Statement};
 
 use super::frame::Frame;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ptx_analysis::tables::Tables;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, Targets};
-use ptx_ir::query::Queries;
+use ptx_ir::raw::query::Queries;
 use ptx_ir::{InstId, LabelId, Operand};
 use ptx_isa::{Destination, Expr, Length, Role, ScalarType, Selector};
 use ptx_semantics::fold::Video;

@@ -67,7 +67,7 @@ impl Program {
     pub(crate) fn new(module: &Module) -> Self {
         let facts = ptx_ir::facts::ModuleFacts::new(module);
         let variables = Variables::new(module, &users::UsersOf::new(&facts));
-        let mut queries = ptx_ir::query::Queries::new(module);
+        let mut queries = ptx_ir::raw::query::Queries::new(module);
         let (mut functions, mut sharing) = (Vec::new(), Vec::new());
         for (id, _) in module.functions().iter() {
             let function = facts

@@ -1,7 +1,7 @@
 //! Selects the form of an instruction from the tables.
 
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::query::{Environment, Mnemonic, Queries};
+use ptx_ir::raw::query::{Environment, Mnemonic, Queries};
 use ptx_ir::{InstId, Operand};
 use ptx_isa::{Form, Nesting, Role, ScalarType, SlotAssignment};
 

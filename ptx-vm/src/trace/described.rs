@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptx_ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegisterComponent};
-use ptx_ir::query::Queries;
+use ptx_ir::raw::query::Queries;
 use ptx_ir::{EntityId as _, FuncId, InstId, Module, Operand};
 use ptx_isa::{Role, ScalarType, TypeKind};
 

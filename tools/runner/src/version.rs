@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use ptx_ir::Module;
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_isa::{PtxVersion, Target};
 
 use crate::device::Device;

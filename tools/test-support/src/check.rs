@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 
+use ptx_ir::compare;
 use ptx_ir::lex::Lexer;
-use ptx_ir::{compare, tiling};
+use ptx_ir::raw::tiling;
 use ptx_parse::Parsed;
 use ptx_print::{Indent, Style};
 

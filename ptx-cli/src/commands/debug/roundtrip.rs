@@ -98,7 +98,7 @@ fn round_trip(source: &Source) -> Result<String, String> {
         Side::new("read", &source.bytes),
         Side::new("printed", &ptx_print::verbatim(&parsed.module)),
     )?;
-    if let Err(violation) = ptx_ir::tiling::check(&parsed.module) {
+    if let Err(violation) = ptx_ir::raw::tiling::check(&parsed.module) {
         let position = LineIndex::new(&source.bytes).position(violation.span.start);
         return Err(format!(
             "{}:{}: {}",

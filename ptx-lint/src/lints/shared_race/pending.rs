@@ -8,7 +8,7 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_ir::EntityId as _;
 use ptx_ir::facts::{Facts, RegAccess};
-use ptx_ir::query::Environment;
+use ptx_ir::raw::query::Environment;
 use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::{Action, Marks, Modifier, Target};
 

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests {
     use ptx_ir::facts::ModuleFacts;
-    use ptx_ir::query::{Mnemonic, Queries};
+    use ptx_ir::raw::query::{Mnemonic, Queries};
     use ptx_ir::{Body, InstId, Module as IrModule, Operand};
     use ptx_isa::{FormMatch, PtxVersion, Target, TargetSet};
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use ptx_ir::{LineIndex, Module, Severity, compare, tiling};
+use ptx_ir::raw::tiling;
+use ptx_ir::{LineIndex, Module, Severity, compare};
 use ptx_parse::Parsed;
 use ptx_print::Style;
 
