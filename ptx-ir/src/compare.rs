@@ -1,8 +1,7 @@
-//! Structural equality: whether two modules mean the same, white space, comments and the order of
-//! modifiers aside.
+//! Structural equality of modules, apart from whitespace, comments and the order of modifiers.
 //!
-//! Names are compared by their spelling, immediates by theirs; ids need not agree between modules,
-//! but inside a body they do, as both number names in the order of their first mention.
+//! Names and immediates are compared by their spelling. Ids may differ between the modules, but those in two parsed bodies are
+//! equal, since names get their ids in the order of their first mention.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,10 +10,10 @@ use core::fmt;
 use crate::edit_log::Change;
 use crate::operand_walk::OperandParts;
 use crate::{
-    Attribute, Binding, Body, BodyId, Declarations, Declarator, DirectiveStmt, EntityId, Function,
-    ImmId, Interface, Item, LabelId, Module, NameId, Operand, OperandPool, OperandRange, Param,
-    RegDeclId, RegId, ScopeId, SectionEntry, SigId, Span, Statement, StmtId, SymbolId, TypeName,
-    VarDecl, VarId,
+    Attribute, Binding, Body, BodyId, DeclId, Declarations, Declarator, DirectiveStmt, EntityId,
+    FuncId, Function, ImmId, Interface, Item, LabelId, Module, NameId, Operand, OperandPool,
+    OperandRange, Param, RegDeclId, RegId, ScopeId, SectionEntry, SigId, Span, Statement, StmtId,
+    SymbolId, TypeName, VarId,
 };
 
 /// The first place where two modules differ.
@@ -42,38 +41,63 @@ impl fmt::Display for Difference {
 /// The first difference.
 pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
     let mut comparison = Comparison {
-        left,
-        right,
-        spans: Sides::new(Span::default(), Span::default()),
-        changes: Sides::new(None, None),
+        modules: [left, right],
+        spans: [Span::default(); 2],
+        changes: [None; 2],
         bodies: None,
         sigs: vec![None; left.signatures.len()],
-        edited: [left, right].iter().any(|m| !m.has_current_source()),
+        are_edited: [left, right].iter().any(|m| !m.has_current_source()),
         pairs: Pairs::default(),
     };
-    comparison.module().map_err(|subject| Difference {
-        left: comparison.spans.left,
-        right: comparison.spans.right,
-        message: format!("{subject} differ"),
+    comparison.module().map_err(|subject| {
+        let [left, right] = comparison.spans;
+        Difference {
+            left,
+            right,
+            message: format!("{subject} differ"),
+        }
     })
 }
 
-/// The error is the subject of the sentence that describes a difference: "the headers", "names".
-type Same = Result<(), &'static str>;
+/// A value of the left module, and the value of the right one with which it is compared.
+type Sides<T> = [T; 2];
 
-fn same<T: PartialEq>(left: T, right: T, subject: &'static str) -> Same {
+/// The error is the subject of the sentence that describes a difference: "the headers", "names".
+type Same<T = ()> = Result<T, &'static str>;
+
+fn same<T: PartialEq>([left, right]: Sides<T>, subject: &'static str) -> Same {
     if left == right { Ok(()) } else { Err(subject) }
 }
 
+/// Combines the values of each side.
+fn combine<T, U, V>(
+    [left, right]: Sides<T>,
+    [second_left, second_right]: Sides<U>,
+    function: impl Fn(T, U) -> V,
+) -> Sides<V> {
+    [function(left, second_left), function(right, second_right)]
+}
+
+/// The values of both sides; `None` if both are missing, and an error if one of them is.
+fn both<T>(sides: Sides<Option<T>>, subject: &'static str) -> Same<Option<Sides<T>>> {
+    match sides {
+        [None, None] => Ok(None),
+        [Some(left), Some(right)] => Ok(Some([left, right])),
+        _ => Err(subject),
+    }
+}
+
 /// Compares lists element by element. `lengths` is the error for lists of different lengths.
-fn each<T>(
-    left: &[T],
-    right: &[T],
+fn each<T: Copy>(
+    lists: Sides<&[T]>,
     lengths: &'static str,
-    compare_elements: impl FnMut((&T, &T)) -> Same,
+    mut compare_elements: impl FnMut(Sides<T>) -> Same,
 ) -> Same {
-    same(left.len(), right.len(), lengths)?;
-    left.iter().zip(right).try_for_each(compare_elements)
+    same(lists.map(<[T]>::len), lengths)?;
+    let [left, right] = lists;
+    left.iter()
+        .zip(right)
+        .try_for_each(|(left, right)| compare_elements([*left, *right]))
 }
 
 /// The text of a function before its body.
@@ -88,47 +112,24 @@ fn header_text(
     text.trim_ascii().to_vec()
 }
 
-fn name_counts(body: &Body) -> [usize; 3] {
-    [body.reg_decls.len(), body.vars.len(), body.labels.len()]
-}
-
 fn canonical_mnemonic(module: &Module, signature: SigId) -> Vec<u8> {
     let mut text = Vec::new();
     module.signature(signature).write_canonical(&mut text);
     text
 }
 
-/// The text of a constant without spaces.
-fn immediate_text(module: &Module, pool: &OperandPool, id: ImmId) -> String {
-    let text = pool.immediate(id).map_or("", |i| module.name(i.text));
-    text.replace(' ', "")
-}
-
-/// The same thing of both modules.
-#[derive(Copy, Clone)]
-struct Sides<T> {
-    left: T,
-    right: T,
-}
-
-impl<T> Sides<T> {
-    const fn new(left: T, right: T) -> Self {
-        Self { left, right }
-    }
-}
-
 struct Comparison<'m> {
-    left: &'m Module,
-    right: &'m Module,
+    modules: Sides<&'m Module>,
     /// The spans of the statements or items that are being compared.
     spans: Sides<Span>,
     /// The edits of their texts.
     changes: Sides<Option<&'m Change>>,
-    bodies: Option<(&'m Body, &'m Body)>,
+    /// The bodies that are being compared.
+    bodies: Option<Sides<&'m Body>>,
     /// For each signature on the left, the one on the right that equals it.
     sigs: Vec<Option<SigId>>,
     /// Built and edited bodies have ids in another order. Their ids only have to correspond one to one.
-    edited: bool,
+    are_edited: bool,
     /// The ids of the two bodies that correspond to each other.
     pairs: Pairs,
 }
@@ -155,7 +156,7 @@ struct OneToOne {
 
 impl OneToOne {
     /// Returns whether two numbers are a pair. Makes them one and returns `None` if both are in no pair.
-    fn pair(&mut self, left: usize, right: usize) -> Option<bool> {
+    fn pair(&mut self, [left, right]: Sides<usize>) -> Option<bool> {
         if left >= self.left.len() {
             self.left.resize((left + 1).next_power_of_two(), 0);
         }
@@ -176,116 +177,77 @@ impl OneToOne {
         (*self.left.get(left)? as usize).checked_sub(1)
     }
 
-    fn are_paired(&self, left: usize, right: usize) -> bool {
+    fn are_paired(&self, [left, right]: Sides<usize>) -> bool {
         self.counterpart(left) == Some(right)
     }
 }
 
 impl<'m> Comparison<'m> {
     fn module(&mut self) -> Same {
-        same(self.left.header, self.right.header, "the headers")?;
-        for ((left_id, left_item), (right_id, right_item)) in
-            self.left.items().zip(self.right.items())
-        {
-            self.spans = Sides::new(self.left.span(left_id), self.right.span(right_id));
-            self.changes = Sides::new(
-                self.left.edits().and_then(|e| e.change(left_id)),
-                self.right.edits().and_then(|e| e.change(right_id)),
-            );
-            self.item(left_item, right_item)?;
+        let modules = self.modules;
+        same(modules.map(|m| m.header), "the headers")?;
+        let [left, right] = modules;
+        for ((left_id, left_item), (right_id, right_item)) in left.items().zip(right.items()) {
+            let ids = [left_id, right_id];
+            self.spans = combine(modules, ids, Module::span);
+            self.changes = combine(modules, ids, |module, id| module.edits()?.change(id));
+            self.item([left_item, right_item])?;
         }
-        same(
-            self.left.items().count(),
-            self.right.items().count(),
-            "the numbers of items",
-        )
+        same(modules.map(|m| m.items().count()), "the numbers of items")
     }
 
-    fn item(&mut self, left: Item, right: Item) -> Same {
-        let pools = Sides::new(&self.left.pool, &self.right.pool);
-        match (left, right) {
-            (Item::Directive(left), Item::Directive(right)) => self.directive(
+    fn item(&mut self, items: Sides<Item>) -> Same {
+        let modules = self.modules;
+        let pools = modules.map(|m| &m.pool);
+        match items {
+            [Item::Directive(left), Item::Directive(right)] => self.directive(
                 pools,
-                self.left.directives[left],
-                self.right.directives[right],
+                combine(modules, [left, right], |m, id| m.directives[id]),
             ),
-            (Item::Decl(left), Item::Decl(right)) => {
-                let tables = Sides::new(&self.left.declarations, &self.right.declarations);
-                self.decl(
-                    pools,
-                    tables,
-                    &self.left.declarations.decls[left],
-                    &self.right.declarations.decls[right],
-                )
+            [Item::Decl(left), Item::Decl(right)] => {
+                self.decl(pools, modules.map(|m| &m.declarations), [left, right])
             }
-            (Item::Function(left), Item::Function(right)) => {
-                self.function(&self.left.functions[left], &self.right.functions[right])
-            }
-            (Item::Section(left), Item::Section(right)) => {
-                let (left, right) = (&self.left.sections[left], &self.right.sections[right]);
-                self.name(left.name, right.name)?;
-                let lengths = "the lengths of sections";
-                each(&left.entries, &right.entries, lengths, |(left, right)| {
-                    self.entry(pools, *left, *right)
+            [Item::Function(left), Item::Function(right)] => self.function([left, right]),
+            [Item::Section(left), Item::Section(right)] => {
+                let sections = combine(modules, [left, right], |m, id| &m.sections[id]);
+                self.name(sections.map(|s| s.name))?;
+                let entries = sections.map(|s| &s.entries[..]);
+                each(entries, "the lengths of sections", |entries| {
+                    self.entry(pools, entries)
                 })
             }
-            (Item::Opaque(_), Item::Opaque(_)) => self.texts(),
+            [Item::Opaque(_), Item::Opaque(_)] => self.texts(),
             _ => Err("the kinds of items"),
         }
     }
 
-    /// Statements that are only text.
+    /// Compares statements that are only text.
     fn texts(&self) -> Same {
-        let left = self.left.patched_text(self.spans.left, self.changes.left);
-        let right = self
-            .right
-            .patched_text(self.spans.right, self.changes.right);
-        same(left, right, "texts")
+        let texts = [0, 1]
+            .map(|side| self.modules[side].patched_text(self.spans[side], self.changes[side]));
+        same(texts, "texts")
     }
 
-    fn name(&self, left: NameId, right: NameId) -> Same {
-        same(
-            self.left.name_bytes(left),
-            self.right.name_bytes(right),
-            "names",
-        )
+    fn name(&self, names: Sides<NameId>) -> Same {
+        same(combine(self.modules, names, Module::name_bytes), "names")
     }
 
-    fn names(&self, left: Option<NameId>, right: Option<NameId>) -> Same {
-        match (left, right) {
-            (None, None) => Ok(()),
-            (Some(left), Some(right)) => self.name(left, right),
-            _ => Err("names"),
+    fn ty(&self, types: Sides<TypeName>) -> Same {
+        match types {
+            [TypeName::Unknown(left), TypeName::Unknown(right)] => self.name([left, right]),
+            _ => same(types, "types"),
         }
     }
 
-    fn ty(&self, left: TypeName, right: TypeName) -> Same {
-        match (left, right) {
-            (TypeName::Known(left), TypeName::Known(right)) => same(left, right, "types"),
-            (TypeName::Unknown(left), TypeName::Unknown(right)) => self.name(left, right),
-            _ => Err("types"),
-        }
+    fn directive(&mut self, pools: Sides<&OperandPool>, directives: Sides<DirectiveStmt>) -> Same {
+        same(directives.map(|d| d.directive), "directives")?;
+        self.range(pools, directives.map(|d| d.args))
     }
 
-    fn directive(
-        &mut self,
-        pools: Sides<&OperandPool>,
-        left: DirectiveStmt,
-        right: DirectiveStmt,
-    ) -> Same {
-        same(left.directive, right.directive, "directives")?;
-        self.range(pools, left.args, right.args)
-    }
-
-    fn entry(
-        &mut self,
-        pools: Sides<&OperandPool>,
-        left: SectionEntry,
-        right: SectionEntry,
-    ) -> Same {
-        match (left, right) {
-            (SectionEntry::Label(left), SectionEntry::Label(right)) => self.name(left, right),
-            (
+    fn entry(&mut self, pools: Sides<&OperandPool>, entries: Sides<SectionEntry>) -> Same {
+        match entries {
+            [SectionEntry::Label(left), SectionEntry::Label(right)] => self.name([left, right]),
+            [
                 SectionEntry::Other {
                     ty: left_type,
                     first: left_first,
@@ -296,15 +258,12 @@ impl<'m> Comparison<'m> {
                     first: right_first,
                     value: right,
                 },
-            ) => {
-                same(
-                    (left_type, left_first),
-                    (right_type, right_first),
-                    "the types of data",
-                )?;
-                self.operand(pools, pools.left.get(left), pools.right.get(right))
+            ] => {
+                let types = [(left_type, left_first), (right_type, right_first)];
+                same(types, "the types of data")?;
+                self.operand(pools, combine(pools, [left, right], OperandPool::get))
             }
-            _ => same(left, right, "data"),
+            _ => same(entries, "data"),
         }
     }
 
@@ -314,444 +273,349 @@ impl<'m> Comparison<'m> {
         &mut self,
         pools: Sides<&OperandPool>,
         tables: Sides<&Declarations>,
-        left: &VarDecl,
-        right: &VarDecl,
+        ids: Sides<DeclId>,
     ) -> Same {
-        same(left.linkage, right.linkage, "linkages")?;
-        same(left.space, right.space, "state spaces")?;
-        same(left.vector, right.vector, "vector lengths")?;
-        self.operand(pools, left.bank, right.bank)?;
-        self.operand(pools, left.align, right.align)?;
-        self.ty(left.ty, right.ty)?;
-        self.attributes(
-            pools,
-            left.attributes.of(&tables.left.attributes),
-            right.attributes.of(&tables.right.attributes),
-        )?;
-        let left_declarators = left.declarators.of(&tables.left.declarators);
-        let right_declarators = right.declarators.of(&tables.right.declarators);
-        each(
-            left_declarators,
-            right_declarators,
-            "the numbers of names",
-            |(left, right)| self.declarator(pools, left, right),
-        )
-    }
-
-    fn declarator(
-        &mut self,
-        pools: Sides<&OperandPool>,
-        left: &Declarator,
-        right: &Declarator,
-    ) -> Same {
-        self.name(left.name, right.name)?;
-        self.binding(left.binding, right.binding)?;
-        self.operand(pools, left.count, right.count)?;
-        self.range(pools, left.dims, right.dims)?;
-        self.operand(pools, left.init, right.init)
-    }
-
-    fn binding(&mut self, left: Binding, right: Binding) -> Same {
-        match (left, right) {
-            (Binding::Register(left), Binding::Register(right)) => self.reg_decl(left, right),
-            (Binding::Var(left), Binding::Var(right)) => self.var(left, right),
-            (Binding::Symbol(left), Binding::Symbol(right)) => self.symbol(left, right),
-            _ => same(left, right, "bindings"),
-        }
-    }
-
-    fn symbol(&self, left: SymbolId, right: SymbolId) -> Same {
-        let (left, right) = (self.left.symbols[left], self.right.symbols[right]);
-        self.name(left.name, right.name)?;
-        same(left.number, right.number, "symbols")
-    }
-
-    fn attributes(
-        &mut self,
-        pools: Sides<&OperandPool>,
-        left: &[Attribute],
-        right: &[Attribute],
-    ) -> Same {
-        each(
-            left,
-            right,
-            "the numbers of attributes",
-            |(left, right)| match (*left, *right) {
-                (Attribute::Managed, Attribute::Managed) => Ok(()),
-                (
-                    Attribute::Unified(left, left_second),
-                    Attribute::Unified(right, right_second),
-                ) => {
-                    self.operand(pools, left, right)?;
-                    self.operand(pools, left_second, right_second)
-                }
-                (Attribute::Unknown(left), Attribute::Unknown(right)) => self.name(left, right),
-                _ => Err("attributes"),
-            },
-        )
-    }
-
-    fn param(&mut self, pools: Sides<&OperandPool>, left: &Param, right: &Param) -> Same {
-        same(
-            (left.space, left.vector, left.hidden),
-            (right.space, right.vector, right.hidden),
-            "parameters",
-        )?;
-        self.operand(pools, left.align, right.align)?;
-        self.operand(pools, left.trailing_align, right.trailing_align)?;
-        self.ty(left.ty, right.ty)?;
-        self.names(left.name, right.name)?;
-        same(
-            left.ptr.map(|pointer| (pointer.space, pointer.opaque)),
-            right.ptr.map(|pointer| (pointer.space, pointer.opaque)),
-            "pointers",
-        )?;
-        if let (Some(left), Some(right)) = (left.ptr, right.ptr) {
-            self.operand(pools, left.align, right.align)?;
-        }
-        self.range(pools, left.dims, right.dims)
-    }
-
-    fn params(&mut self, pools: Sides<&OperandPool>, left: &[Param], right: &[Param]) -> Same {
-        each(left, right, "the numbers of parameters", |(left, right)| {
-            self.param(pools, left, right)
+        let decls = combine(tables, ids, |table, id| &table.decls[id]);
+        same(decls.map(|d| d.linkage), "linkages")?;
+        same(decls.map(|d| d.space), "state spaces")?;
+        same(decls.map(|d| d.vector), "vector lengths")?;
+        self.operand(pools, decls.map(|d| d.bank))?;
+        self.operand(pools, decls.map(|d| d.align))?;
+        self.ty(decls.map(|d| d.ty))?;
+        let attributes = combine(tables, decls, |table, d| d.attributes.of(&table.attributes));
+        self.attributes(pools, attributes)?;
+        let declarators = combine(tables, decls, |table, d| {
+            d.declarators.of(&table.declarators)
+        });
+        each(declarators, "the numbers of names", |declarators| {
+            self.declarator(pools, declarators)
         })
     }
 
-    fn interface(&mut self, left: &Interface, right: &Interface) -> Same {
-        let pools = Sides::new(&self.left.pool, &self.right.pool);
+    fn declarator(&mut self, pools: Sides<&OperandPool>, declarators: Sides<Declarator>) -> Same {
+        self.name(declarators.map(|d| d.name))?;
+        self.binding(declarators.map(|d| d.binding))?;
+        self.operand(pools, declarators.map(|d| d.count))?;
+        self.range(pools, declarators.map(|d| d.dims))?;
+        self.operand(pools, declarators.map(|d| d.init))
+    }
+
+    fn binding(&mut self, bindings: Sides<Binding>) -> Same {
+        match bindings {
+            [Binding::Register(left), Binding::Register(right)] => self.reg_decl([left, right]),
+            [Binding::Var(left), Binding::Var(right)] => self.var([left, right]),
+            [Binding::Symbol(left), Binding::Symbol(right)] => self.symbol([left, right]),
+            _ => same(bindings, "bindings"),
+        }
+    }
+
+    fn symbol(&self, ids: Sides<SymbolId>) -> Same {
+        let symbols = combine(self.modules, ids, |m, id| m.symbols[id]);
+        self.name(symbols.map(|s| s.name))?;
+        same(symbols.map(|s| s.number), "symbols")
+    }
+
+    fn attributes(&mut self, pools: Sides<&OperandPool>, attributes: Sides<&[Attribute]>) -> Same {
+        let lengths = "the numbers of attributes";
+        each(attributes, lengths, |attributes| match attributes {
+            [Attribute::Managed, Attribute::Managed] => Ok(()),
+            [
+                Attribute::Unified(left, left_second),
+                Attribute::Unified(right, right_second),
+            ] => {
+                self.operand(pools, [left, right])?;
+                self.operand(pools, [left_second, right_second])
+            }
+            [Attribute::Unknown(left), Attribute::Unknown(right)] => self.name([left, right]),
+            _ => Err("attributes"),
+        })
+    }
+
+    fn params(&mut self, pools: Sides<&OperandPool>, params: Sides<&[Param]>) -> Same {
+        each(params, "the numbers of parameters", |params| {
+            same(params.map(|p| (p.space, p.vector, p.hidden)), "parameters")?;
+            self.operand(pools, params.map(|p| p.align))?;
+            self.operand(pools, params.map(|p| p.trailing_align))?;
+            self.ty(params.map(|p| p.ty))?;
+            if let Some(names) = both(params.map(|p| p.name), "names")? {
+                self.name(names)?;
+            }
+            if let Some(pointers) = both(params.map(|p| p.ptr), "pointers")? {
+                same(pointers.map(|p| (p.space, p.opaque)), "pointers")?;
+                self.operand(pools, pointers.map(|p| p.align))?;
+            }
+            self.range(pools, params.map(|p| p.dims))
+        })
+    }
+
+    fn interface(&mut self, interfaces: Sides<&Interface>) -> Same {
+        let modules = self.modules;
+        let pools = modules.map(|m| &m.pool);
         same(
-            (left.has_returns, left.has_params),
-            (right.has_returns, right.has_params),
+            interfaces.map(|i| (i.has_returns, i.has_params)),
             "parameter lists",
         )?;
-        self.params(
-            pools,
-            left.returns.of(&self.left.params),
-            right.returns.of(&self.right.params),
-        )?;
-        self.params(
-            pools,
-            left.params.of(&self.left.params),
-            right.params.of(&self.right.params),
-        )?;
-        let left_directives = left.directives.of(&self.left.interface_directives);
-        let right_directives = right.directives.of(&self.right.interface_directives);
-        let lengths = "the numbers of directives";
-        each(
-            left_directives,
-            right_directives,
-            lengths,
-            |(left, right)| self.directive(pools, *left, *right),
-        )
+        let returns = combine(modules, interfaces, |m, i| i.returns.of(&m.params));
+        self.params(pools, returns)?;
+        let params = combine(modules, interfaces, |m, i| i.params.of(&m.params));
+        self.params(pools, params)?;
+        let directives = combine(modules, interfaces, |m, i| {
+            i.directives.of(&m.interface_directives)
+        });
+        each(directives, "the numbers of directives", |directives| {
+            self.directive(pools, directives)
+        })
     }
 
     // --- functions ---
 
-    fn function(&mut self, left: &Function, right: &Function) -> Same {
-        same(left.raw_header, right.raw_header, "headers")?;
+    fn function(&mut self, ids: Sides<FuncId>) -> Same {
+        let modules = self.modules;
+        let functions = combine(modules, ids, |m, id| &m.functions[id]);
+        same(functions.map(|f| f.raw_header), "headers")?;
+        let [left, _] = functions;
         if left.raw_header {
-            let left_header = header_text(self.left, left, self.spans.left, self.changes.left);
-            let right_header = header_text(self.right, right, self.spans.right, self.changes.right);
-            same(left_header, right_header, "headers")?;
+            let headers = [0, 1].map(|side| {
+                let (span, change) = (self.spans[side], self.changes[side]);
+                header_text(modules[side], functions[side], span, change)
+            });
+            same(headers, "headers")?;
         } else {
-            same(
-                (left.kind, left.linkage),
-                (right.kind, right.linkage),
-                "kinds of functions",
-            )?;
-            self.name(left.name, right.name)?;
-            let pools = Sides::new(&self.left.pool, &self.right.pool);
-            self.attributes(
-                pools,
-                left.attributes.of(&self.left.declarations.attributes),
-                right.attributes.of(&self.right.declarations.attributes),
-            )?;
-            self.interface(&left.interface, &right.interface)?;
+            same(functions.map(|f| (f.kind, f.linkage)), "kinds of functions")?;
+            self.name(functions.map(|f| f.name))?;
+            let attributes = combine(modules, functions, |m, f| {
+                f.attributes.of(&m.declarations.attributes)
+            });
+            self.attributes(modules.map(|m| &m.pool), attributes)?;
+            self.interface(functions.map(|f| &f.interface))?;
         }
-        match (left.body, right.body) {
-            (None, None) => Ok(()),
-            (Some(left), Some(right)) => self.body(left, right),
-            _ => Err("bodies"),
+        match both(functions.map(|f| f.body), "bodies")? {
+            Some(bodies) => self.body(bodies),
+            None => Ok(()),
         }
     }
 
-    fn body(&mut self, left: BodyId, right: BodyId) -> Same {
-        let left_body = &self.left.bodies[left];
-        let right_body = &self.right.bodies[right];
+    fn body(&mut self, ids: Sides<BodyId>) -> Same {
+        let bodies = combine(self.modules, ids, |m, id| &m.bodies[id]);
         self.pairs = Pairs::default();
-        self.pairs.scopes.pair(0, 0);
-        self.bodies = Some((left_body, right_body));
+        self.pairs.scopes.pair([0, 0]);
+        self.bodies = Some(bodies);
+        let [left, right] = bodies;
         for ((left_id, left_statement), (right_id, right_statement)) in
-            left_body.statements().zip(right_body.statements())
+            left.statements().zip(right.statements())
         {
-            self.spans = Sides::new(
-                left_body.source_span(left_id),
-                right_body.source_span(right_id),
-            );
-            self.changes = Sides::new(
-                left_body.edits().and_then(|e| e.change(left_id)),
-                right_body.edits().and_then(|e| e.change(right_id)),
-            );
-            self.pairs.stmts.pair(left_id.index(), right_id.index());
-            self.statement(left, right, left_statement, right_statement)?;
+            let ids = [left_id, right_id];
+            self.spans = combine(bodies, ids, Body::source_span);
+            self.changes = combine(bodies, ids, |body, id| body.edits()?.change(id));
+            self.pairs.stmts.pair(ids.map(StmtId::index));
+            self.statement(bodies, [left_statement, right_statement])?;
         }
         same(
-            left_body.statements().count(),
-            right_body.statements().count(),
+            bodies.map(|b| b.statements().count()),
             "the numbers of statements",
         )?;
-        same(left_body.closed, right_body.closed, "the ends of bodies")?;
+        same(bodies.map(|b| b.closed), "the ends of bodies")?;
         // Labels may be mentioned before they are set.
-        for (label, left_label) in left_body.labels.iter() {
+        for (label, left_label) in left.labels.iter() {
             let Some(index) = self.pairs.labels.counterpart(label.index()) else {
                 continue;
             };
-            let right_label = right_body.labels[LabelId::from_index(index)];
-            let (left_stmt, right_stmt) = (left_label.stmt.index(), right_label.stmt.index());
-            let are_set_together = self.pairs.stmts.are_paired(left_stmt, right_stmt);
-            let are_unset = left_stmt >= left_body.statements.len()
-                && right_stmt >= right_body.statements.len();
-            if !are_set_together && !are_unset {
+            let right_label = right.labels[LabelId::from_index(index)];
+            let stmts = [left_label.stmt.index(), right_label.stmt.index()];
+            let is_unset = combine(bodies, stmts, |body, stmt| stmt >= body.statements.len());
+            if !self.pairs.stmts.are_paired(stmts) && is_unset != [true; 2] {
                 return Err("labels");
             }
         }
-        if self.edited {
+        if self.are_edited {
             return Ok(());
         }
-        same(&left_body.registers, &right_body.registers, "registers")?;
-        same(&left_body.inner_scopes, &right_body.inner_scopes, "scopes")?;
+        same(bodies.map(|b| &b.registers), "registers")?;
+        same(bodies.map(|b| &b.inner_scopes), "scopes")?;
         same(
-            name_counts(left_body),
-            name_counts(right_body),
+            bodies.map(|b| [b.reg_decls.len(), b.vars.len(), b.labels.len()]),
             "the numbers of names",
         )
     }
 
-    /// Pairs two ids. Returns whether the names that they denote must still be compared, since neither id was mentioned before.
-    fn pair(
+    /// Pairs two ids. Returns the bodies if the names that the ids denote must still be compared, since neither id was mentioned before.
+    fn pair<K: EntityId>(
         &mut self,
         table: fn(&mut Pairs) -> &mut OneToOne,
-        left: usize,
-        right: usize,
-    ) -> Result<bool, &'static str> {
-        if !self.edited && left != right {
-            return Err("the ids of names");
+        ids: Sides<K>,
+    ) -> Same<Option<Sides<&'m Body>>> {
+        let indices = ids.map(K::index);
+        if !self.are_edited {
+            same(indices, "the ids of names")?;
         }
-        match table(&mut self.pairs).pair(left, right) {
-            None => Ok(true),
-            Some(true) => Ok(false),
+        match table(&mut self.pairs).pair(indices) {
+            None => self.bodies.ok_or("bodies").map(Some),
+            Some(true) => Ok(None),
             Some(false) => Err("names"),
         }
     }
 
-    fn current_bodies(&self) -> Result<(&'m Body, &'m Body), &'static str> {
-        self.bodies.ok_or("bodies")
-    }
-
-    fn scope(&mut self, left: ScopeId, right: ScopeId) -> Same {
-        self.pair(|pairs| &mut pairs.scopes, left.index(), right.index())
-            .map(drop)
+    fn scope(&mut self, ids: Sides<ScopeId>) -> Same {
+        self.pair(|pairs| &mut pairs.scopes, ids).map(drop)
     }
 
     /// Compares the statements that declare a name.
-    fn declaring_statements(&self, left: Option<StmtId>, right: Option<StmtId>) -> Same {
-        match (left, right) {
-            (None, None) => Ok(()),
-            (Some(left), Some(right))
-                if self.pairs.stmts.are_paired(left.index(), right.index()) =>
-            {
-                Ok(())
+    fn declaring_statements(&self, stmts: Sides<Option<StmtId>>) -> Same {
+        match both(stmts, "declarations")? {
+            Some(stmts) if !self.pairs.stmts.are_paired(stmts.map(StmtId::index)) => {
+                Err("declarations")
             }
-            _ => Err("declarations"),
+            _ => Ok(()),
         }
     }
 
     #[inline]
-    fn register(&mut self, left: RegId, right: RegId) -> Same {
-        if !self.pair(|pairs| &mut pairs.registers, left.index(), right.index())? {
+    fn register(&mut self, ids: Sides<RegId>) -> Same {
+        let Some(bodies) = self.pair(|pairs| &mut pairs.registers, ids)? else {
             return Ok(());
-        }
-        let (left_body, right_body) = self.current_bodies()?;
-        let (left, right) = (left_body.registers[left], right_body.registers[right]);
-        same(left.number, right.number, "registers")?;
-        self.reg_decl(left.decl, right.decl)
+        };
+        let registers = combine(bodies, ids, |body, id| body.registers[id]);
+        same(registers.map(|r| r.number), "registers")?;
+        self.reg_decl(registers.map(|r| r.decl))
     }
 
-    fn reg_decl(&mut self, left: RegDeclId, right: RegDeclId) -> Same {
-        if !self.pair(|pairs| &mut pairs.reg_decls, left.index(), right.index())? {
+    fn reg_decl(&mut self, ids: Sides<RegDeclId>) -> Same {
+        let Some(bodies) = self.pair(|pairs| &mut pairs.reg_decls, ids)? else {
             return Ok(());
-        }
-        let (left_body, right_body) = self.current_bodies()?;
-        let (left, right) = (left_body.reg_decls[left], right_body.reg_decls[right]);
-        self.name(left.name, right.name)?;
-        self.ty(left.ty, right.ty)?;
-        same(
-            (left.count, left.vector),
-            (right.count, right.vector),
-            "register declarations",
-        )?;
-        self.scope(left.scope, right.scope)?;
-        self.declaring_statements(left.stmt, right.stmt)
+        };
+        let decls = combine(bodies, ids, |body, id| body.reg_decls[id]);
+        self.name(decls.map(|d| d.name))?;
+        self.ty(decls.map(|d| d.ty))?;
+        same(decls.map(|d| (d.count, d.vector)), "register declarations")?;
+        self.scope(decls.map(|d| d.scope))?;
+        self.declaring_statements(decls.map(|d| d.stmt))
     }
 
-    fn var(&mut self, left: VarId, right: VarId) -> Same {
-        if !self.pair(|pairs| &mut pairs.vars, left.index(), right.index())? {
+    fn var(&mut self, ids: Sides<VarId>) -> Same {
+        let Some(bodies) = self.pair(|pairs| &mut pairs.vars, ids)? else {
             return Ok(());
-        }
-        let (left_body, right_body) = self.current_bodies()?;
-        let (left, right) = (left_body.vars[left], right_body.vars[right]);
-        self.name(left.name, right.name)?;
-        same(
-            (left.number, left.space),
-            (right.number, right.space),
-            "variables",
-        )?;
-        self.scope(left.scope, right.scope)?;
-        self.declaring_statements(left.stmt, right.stmt)
+        };
+        let vars = combine(bodies, ids, |body, id| body.vars[id]);
+        self.name(vars.map(|v| v.name))?;
+        same(vars.map(|v| (v.number, v.space)), "variables")?;
+        self.scope(vars.map(|v| v.scope))?;
+        self.declaring_statements(vars.map(|v| v.stmt))
     }
 
-    fn label(&mut self, left: LabelId, right: LabelId) -> Same {
-        if !self.pair(|pairs| &mut pairs.labels, left.index(), right.index())? {
+    fn label(&mut self, ids: Sides<LabelId>) -> Same {
+        let Some(bodies) = self.pair(|pairs| &mut pairs.labels, ids)? else {
             return Ok(());
-        }
-        let (left_body, right_body) = self.current_bodies()?;
-        // Its scope is that of the statement that sets it, which is compared.
-        self.name(left_body.labels[left].name, right_body.labels[right].name)
+        };
+        // The scope of a label is that of the statement that sets it, which is compared.
+        self.name(combine(bodies, ids, |body, id| body.labels[id].name))
     }
 
-    fn statement(
-        &mut self,
-        left_body: BodyId,
-        right_body: BodyId,
-        left: Statement,
-        right: Statement,
-    ) -> Same {
-        let left_body = &self.left.bodies[left_body];
-        let right_body = &self.right.bodies[right_body];
-        let pools = Sides::new(&left_body.pool, &right_body.pool);
-        match (left, right) {
-            (Statement::Inst(left), Statement::Inst(right)) => {
-                let (left, right) = (&left_body.insts[left], &right_body.insts[right]);
-                self.signature(left.sig, right.sig)?;
-                match (left.guard(), right.guard()) {
-                    (None, None) => {}
-                    (Some(left_guard), Some(right_guard)) => {
-                        same(left_guard.sense, right_guard.sense, "guards")?;
-                        let left_predicate = left_body.pool.get(left_guard.predicate);
-                        let right_predicate = right_body.pool.get(right_guard.predicate);
-                        self.operand(pools, left_predicate, right_predicate)?;
-                    }
-                    _ => return Err("guards"),
+    fn statement(&mut self, bodies: Sides<&'m Body>, statements: Sides<Statement>) -> Same {
+        let pools = bodies.map(|b| &b.pool);
+        match statements {
+            [Statement::Inst(left), Statement::Inst(right)] => {
+                let insts = combine(bodies, [left, right], |body, id| &body.insts[id]);
+                self.signature(insts.map(|i| i.sig))?;
+                if let Some(guards) = both(insts.map(|i| i.guard()), "guards")? {
+                    same(guards.map(|g| g.sense), "guards")?;
+                    let predicates = guards.map(|g| g.predicate);
+                    self.operand(pools, combine(pools, predicates, OperandPool::get))?;
                 }
-                self.range(pools, left.operands(), right.operands())
+                self.range(pools, insts.map(|i| i.operands()))
             }
-            (Statement::Decl(left), Statement::Decl(right)) => {
-                let tables = Sides::new(&left_body.declarations, &right_body.declarations);
-                self.decl(
-                    pools,
-                    tables,
-                    &left_body.declarations.decls[left],
-                    &right_body.declarations.decls[right],
-                )
+            [Statement::Decl(left), Statement::Decl(right)] => {
+                self.decl(pools, bodies.map(|b| &b.declarations), [left, right])
             }
-            (Statement::Directive(left), Statement::Directive(right)) => self.directive(
+            [Statement::Directive(left), Statement::Directive(right)] => self.directive(
                 pools,
-                left_body.directives[left],
-                right_body.directives[right],
+                combine(bodies, [left, right], |body, id| body.directives[id]),
             ),
-            (Statement::Prototype(left), Statement::Prototype(right)) => self.interface(
-                &left_body.prototypes[left].interface,
-                &right_body.prototypes[right].interface,
-            ),
-            (Statement::Function(left), Statement::Function(right)) => {
-                self.function(&self.left.functions[left], &self.right.functions[right])
+            [Statement::Prototype(left), Statement::Prototype(right)] => {
+                self.interface(combine(bodies, [left, right], |body, id| {
+                    &body.prototypes[id].interface
+                }))
             }
-            (Statement::Opaque(_), Statement::Opaque(_)) => self.texts(),
-            (Statement::Label(left), Statement::Label(right)) => self.label(left, right),
-            (Statement::Open(left), Statement::Open(right))
-            | (Statement::Close(left), Statement::Close(right)) => self.scope(left, right),
-            _ => same(left, right, "statements"),
+            [Statement::Function(left), Statement::Function(right)] => self.function([left, right]),
+            [Statement::Opaque(_), Statement::Opaque(_)] => self.texts(),
+            [Statement::Label(left), Statement::Label(right)] => self.label([left, right]),
+            [Statement::Open(left), Statement::Open(right)]
+            | [Statement::Close(left), Statement::Close(right)] => self.scope([left, right]),
+            _ => same(statements, "statements"),
         }
     }
 
-    fn signature(&mut self, left: SigId, right: SigId) -> Same {
-        if self.sigs[left.index()] == Some(right) {
-            return Ok(());
+    fn signature(&mut self, ids: Sides<SigId>) -> Same {
+        let [left, right] = ids;
+        if self.sigs[left.index()] != Some(right) {
+            same(combine(self.modules, ids, canonical_mnemonic), "mnemonics")?;
+            self.sigs[left.index()] = Some(right);
         }
-        let left_text = canonical_mnemonic(self.left, left);
-        let right_text = canonical_mnemonic(self.right, right);
-        same(left_text, right_text, "mnemonics")?;
-        self.sigs[left.index()] = Some(right);
         Ok(())
     }
 
     // --- operands ---
 
-    fn range(
-        &mut self,
-        pools: Sides<&OperandPool>,
-        left: OperandRange,
-        right: OperandRange,
-    ) -> Same {
-        let (left, right) = (pools.left.slice(left), pools.right.slice(right));
-        each(left, right, "the numbers of operands", |(left, right)| {
-            self.operand(pools, *left, *right)
+    fn range(&mut self, pools: Sides<&OperandPool>, ranges: Sides<OperandRange>) -> Same {
+        let operands = combine(pools, ranges, OperandPool::slice);
+        each(operands, "the numbers of operands", |operands| {
+            self.operand(pools, operands)
         })
     }
 
     #[inline]
-    fn operand(&mut self, pools: Sides<&OperandPool>, left: Operand, right: Operand) -> Same {
-        match (left, right) {
-            (Operand::Reg(left), Operand::Reg(right)) => self.register(left, right),
-            (Operand::Small(left), Operand::Small(right)) => same(left, right, "numbers"),
-            _ => self.nested(pools, left, right),
+    fn operand(&mut self, pools: Sides<&OperandPool>, operands: Sides<Operand>) -> Same {
+        match operands {
+            [Operand::Reg(left), Operand::Reg(right)] => self.register([left, right]),
+            [Operand::Small(left), Operand::Small(right)] => same([left, right], "numbers"),
+            _ => self.nested(pools, operands),
         }
     }
 
     /// Compares operands with their parts.
-    fn nested(&mut self, pools: Sides<&OperandPool>, left: Operand, right: Operand) -> Same {
-        pools
-            .left
-            .walk_operand(left)
-            .zip(pools.right.walk_operand(right))
-            .try_for_each(|(left, right)| self.operand_without_parts(pools, left, right))
+    fn nested(&mut self, pools: Sides<&OperandPool>, operands: Sides<Operand>) -> Same {
+        let [left, right] = combine(pools, operands, OperandPool::walk_operand);
+        left.zip(right)
+            .try_for_each(|(left, right)| self.operand_without_parts(pools, [left, right]))
     }
 
     /// Compares operands without their parts, except for the number of these.
     fn operand_without_parts(
         &mut self,
         pools: Sides<&OperandPool>,
-        left: Operand,
-        right: Operand,
+        operands: Sides<Operand>,
     ) -> Same {
         use Operand as O;
-        match (left, right) {
-            (O::Imm(left), O::Imm(right)) => {
-                let left_text = immediate_text(self.left, pools.left, left);
-                let right_text = immediate_text(self.right, pools.right, right);
-                same(left_text, right_text, "constants")
+        match operands {
+            [O::Imm(left), O::Imm(right)] => {
+                let spelling = |side: usize, id: ImmId| {
+                    let immediate = pools[side].immediate(id);
+                    immediate.map_or("", |i| self.modules[side].name(i.text))
+                };
+                // Spaces between the tokens of an expression do not count.
+                let texts = [spelling(0, left), spelling(1, right)];
+                same(texts.map(|text| text.replace(' ', "")), "constants")
             }
-            (O::Name(left), O::Name(right))
-            | (O::Str(left), O::Str(right))
-            | (O::Section(left), O::Section(right)) => self.name(left, right),
-            (O::Symbol(left), O::Symbol(right)) => self.symbol(left, right),
-            (O::Reg(left), O::Reg(right)) => self.register(left, right),
-            (O::Var(left), O::Var(right)) => self.var(left, right),
-            (O::Label(left), O::Label(right)) => self.label(left, right),
-            (O::Address(left), O::Address(right)) => {
-                let left_form = pools.left.address(left).map(|address| address.form);
-                let right_form = pools.right.address(right).map(|address| address.form);
-                same(left_form, right_form, "addresses")
+            [O::Name(left), O::Name(right)]
+            | [O::Str(left), O::Str(right)]
+            | [O::Section(left), O::Section(right)] => self.name([left, right]),
+            [O::Symbol(left), O::Symbol(right)] => self.symbol([left, right]),
+            [O::Reg(left), O::Reg(right)] => self.register([left, right]),
+            [O::Var(left), O::Var(right)] => self.var([left, right]),
+            [O::Label(left), O::Label(right)] => self.label([left, right]),
+            [O::Address(left), O::Address(right)] => {
+                let forms = combine(pools, [left, right], |pool, id| {
+                    Some(pool.address(id)?.form)
+                });
+                same(forms, "addresses")
             }
-            _ => {
-                if let (OperandParts::List(left), OperandParts::List(right)) =
-                    (left.parts(), right.parts())
+            [left, right] => {
+                if let [OperandParts::List(left), OperandParts::List(right)] =
+                    operands.map(Operand::parts)
                 {
-                    let (left_list, right_list) = (pools.left.list(left), pools.right.list(right));
-                    same(left_list.len(), right_list.len(), "the lengths of lists")?;
+                    let lists = combine(pools, [left, right], OperandPool::list);
+                    same(lists.map(<[Operand]>::len), "the lengths of lists")?;
                 }
-                same(left, right.with_parts(left.parts()), "operands")
+                same([left, right.with_parts(left.parts())], "operands")
             }
         }
     }

@@ -233,7 +233,7 @@ impl Op {
     }
 }
 
-/// Whether `byte` can go on an expression after a complete operand.
+/// Whether `byte` can continue an expression after a complete operand.
 #[doc(hidden)]
 #[inline]
 #[must_use]
@@ -280,8 +280,7 @@ pub fn read_expression(src: &[u8], pos: usize, nesting: usize) -> Expression {
     }
 }
 
-/// A literal, possibly negative, without an operator after it, as most expressions are: no
-/// stack is needed.
+/// Reads a literal, possibly negative, that no operator follows. Most expressions are of this kind, and they need no stack.
 fn lone_literal(src: &[u8], pos: usize) -> Option<Expression> {
     let start = pos + (peek(src, pos) == b'-') as usize;
     if !peek(src, start).is_ascii_digit() {
@@ -314,10 +313,13 @@ struct Reader<'s> {
     src: &'s [u8],
     start: usize,
     pos: usize,
-    /// One past the last token taken.
+    /// The end of the last token.
     end: usize,
+    /// There is whitespace or a comment between two tokens.
     spaced: bool,
+    /// The operators that are not applied yet, with their offsets.
     ops: Vec<(Op, u32)>,
+    /// The operands that no operator was applied to yet.
     values: Vec<ConstValue>,
     /// The number of open parentheses and of `?` whose `:` was not read yet.
     depth: usize,
@@ -347,7 +349,7 @@ impl Reader<'_> {
         self.pos = scan::skip_trivia(self.src, self.pos, &mut trivia);
     }
 
-    fn take(&mut self, len: usize) {
+    fn advance(&mut self, len: usize) {
         if self.pos != self.end && self.end != self.start {
             self.spaced = true;
         }
@@ -360,7 +362,7 @@ impl Reader<'_> {
             return Err((ConstError::TooDeep, Span::at(self.pos, self.pos + len)));
         }
         self.ops.push((op, self.pos as u32));
-        self.take(len);
+        self.advance(len);
         Ok(())
     }
 
@@ -387,7 +389,7 @@ impl Reader<'_> {
                 b'0'..=b'9' => return self.number(),
                 b'.' if peek(src, pos + 1).is_ascii_digit() => return self.number(),
                 b'W' if &src[pos..scan::ident_end(src, pos)] == b"WARP_SZ" => {
-                    self.take(7);
+                    self.advance(7);
                     self.values.push(ConstValue::signed(32));
                     return Ok(());
                 }
@@ -416,7 +418,7 @@ impl Reader<'_> {
     fn number(&mut self) -> Result<(), Failure> {
         let (end, _) = scan_number(self.src, self.pos);
         let span = Span::at(self.pos, end);
-        self.take(end - self.pos);
+        self.advance(end - self.pos);
         let value = match number_value(span.of(self.src)) {
             Ok(NumberValue::Single(bits)) => self.single(bits),
             Ok(value) => Ok(value.into()),
@@ -459,7 +461,7 @@ impl Reader<'_> {
                     }
                     None => return Ok(false),
                 }
-                self.take(1);
+                self.advance(1);
                 continue;
             }
             if self.depth > 0 && peek(src, pos) == b':' {
@@ -467,7 +469,7 @@ impl Reader<'_> {
                 if let Some(last @ (Op::Question, _)) = self.ops.last_mut() {
                     last.0 = Op::Choose;
                     self.depth -= 1;
-                    self.take(1);
+                    self.advance(1);
                     return Ok(true);
                 }
             }

@@ -329,8 +329,10 @@ impl core::str::FromStr for Code {
     type Err = UnknownCode;
 
     fn from_str(text: &str) -> Result<Self, UnknownCode> {
-        let number = text.strip_prefix("PTX").filter(|d| d.len() == 4);
-        let number = number.and_then(|digits| digits.parse::<u16>().ok());
+        let number = text
+            .strip_prefix("PTX")
+            .filter(|digits| digits.len() == 4)
+            .and_then(|digits| digits.parse::<u16>().ok());
         Self::try_from(number.ok_or(UnknownCode)?)
     }
 }

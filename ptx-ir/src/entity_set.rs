@@ -24,7 +24,7 @@ pub struct EntitySet<K> {
 }
 
 /// The word of an id, and its bit there.
-fn place(index: usize) -> (usize, u64) {
+fn word_and_bit(index: usize) -> (usize, u64) {
     (index / 64, 1 << (index % 64))
 }
 
@@ -40,7 +40,7 @@ impl<K: EntityId> EntitySet<K> {
 
     /// Adds an id; returns whether it is new.
     pub fn insert(&mut self, id: K) -> bool {
-        let (word, bit) = place(id.index());
+        let (word, bit) = word_and_bit(id.index());
         if self.words.len() <= word {
             self.words.resize(word + 1, 0);
         }
@@ -52,7 +52,7 @@ impl<K: EntityId> EntitySet<K> {
 
     /// Removes an id; returns whether it was in the set.
     pub fn remove(&mut self, id: K) -> bool {
-        let (word, bit) = place(id.index());
+        let (word, bit) = word_and_bit(id.index());
         let was_contained = self.contains(id);
         if let Some(word) = self.words.get_mut(word) {
             *word &= !bit;
@@ -63,7 +63,7 @@ impl<K: EntityId> EntitySet<K> {
     /// Whether an id is in the set.
     #[must_use]
     pub fn contains(&self, id: K) -> bool {
-        let (word, bit) = place(id.index());
+        let (word, bit) = word_and_bit(id.index());
         self.words.get(word).is_some_and(|w| w & bit != 0)
     }
 

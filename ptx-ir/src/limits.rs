@@ -1,7 +1,6 @@
 //! All limits of the parser.
 
-/// The limits of parsing one source. Each is reported by a separate error, and what lies
-/// beyond is kept as text.
+/// The limits of parsing one source. Each has a separate error. Text beyond a limit is kept but not parsed.
 ///
 /// | field | default | code | what happens beyond |
 /// |---|---|---|---|
@@ -12,11 +11,11 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Limits {
-    /// Longest source in bytes.
+    /// The greatest length of a source in bytes.
     pub source_bytes: usize,
-    /// Deepest nesting of blocks, of initializer braces and of parentheses.
+    /// The greatest nesting depth of blocks, of braces in initializers and of parentheses.
     pub nesting: usize,
-    /// Most diagnostics kept.
+    /// The greatest number of diagnostics.
     pub diagnostics: usize,
 }
 

@@ -11,8 +11,8 @@ struct Piece {
     len: u32,
 }
 
-/// The correspondence between the bytes of an old text and a new one. It is made while the new text is printed; [`then`](Self::then)
-/// combines those of two steps. A query takes logarithmic time in the number of pieces.
+/// The correspondence between the bytes of an old text and a new one. The printer builds it while it prints the new text; [`then`](Self::then)
+/// combines the maps of two steps. A query takes logarithmic time in the number of pieces.
 ///
 /// ```
 /// let mut map = ptx_ir::OffsetMap::new();
@@ -102,7 +102,7 @@ impl OffsetMap {
         (new - piece.new < piece.len).then(|| piece.old + (new - piece.new))
     }
 
-    /// This step and then another one, whose old text is the new text of this.
+    /// The map of this step followed by `second`, whose old text is the new text of this step.
     #[must_use]
     pub fn then(&self, second: &Self) -> Self {
         let mut combined = Self::new();

@@ -166,8 +166,11 @@ impl Declarations {
     #[must_use]
     pub fn walk<'p>(&self, id: DeclId, pool: &'p OperandPool) -> OperandWalk<'p> {
         let mut walk = OperandWalk::new(pool);
-        let range = self.decls.get(id).map(|d| d.declarators);
-        let range = range.unwrap_or_default();
+        let range = self
+            .decls
+            .get(id)
+            .map(|d| d.declarators)
+            .unwrap_or_default();
         walk.worklist.extend(
             (range.start..)
                 .zip(range.of(&self.declarators))

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{FuncId, Module};
 
-/// The minimum length of a run in bytes of source: shorter ones cost more time than they save.
+/// The minimum length of a run in bytes of source. A thread for a shorter run would cost more time than it saves.
 #[cfg(feature = "parallel")]
 const MIN_RUN_BYTES: u32 = 1 << 16;
 
@@ -55,7 +55,7 @@ pub fn threads() -> usize {
     1
 }
 
-/// Calls `work` with the numbers from 0 on, each on another thread if there are as many, and returns all results.
+/// Calls `work` with each number below `count`, if possible on separate threads, and returns all results in order.
 pub fn repeat<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     #[cfg(feature = "parallel")]
     if count > 1 {

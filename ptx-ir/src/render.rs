@@ -396,9 +396,11 @@ impl<'s> NamedSource<'s> {
     fn line(&self, line: u32) -> (u32, &'s [u8]) {
         let size = u32::try_from(self.source.len()).unwrap_or(u32::MAX);
         let span = self.lines.line_span(line, size);
-        let bytes = span.of(self.source);
-        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        (span.start, bytes.strip_suffix(b"\r").unwrap_or(bytes))
+        let mut bytes = span.of(self.source);
+        for line_end in [b"\n", b"\r"] {
+            bytes = bytes.strip_suffix(line_end).unwrap_or(bytes);
+        }
+        (span.start, bytes)
     }
 
     /// Whether a line is too long to be shown completely.

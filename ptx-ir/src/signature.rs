@@ -1,5 +1,4 @@
-//! Mnemonics, interned whole: one [`Signature`] for every distinct `opcode.modifier…` spelling of a
-//! module, however many instructions use it.
+//! Interned mnemonics: a [`Signature`] for each distinct spelling of an opcode with its modifiers in a module.
 
 use alloc::vec::Vec;
 use ptx_isa::{Instruction, Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
@@ -119,7 +118,7 @@ impl Signatures {
         self.records.len()
     }
 
-    /// Whether it is empty.
+    /// Whether there are no mnemonics.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
@@ -237,7 +236,7 @@ impl<'m> Signature<'m> {
         self.words.iter().filter_map(|w| w.modifier)
     }
 
-    /// Whether it contains `modifier`.
+    /// Whether the mnemonic contains `modifier`.
     #[must_use]
     pub fn has(&self, modifier: Modifier) -> bool {
         self.modifiers().any(|m| m == modifier)
@@ -264,7 +263,7 @@ impl<'m> Signature<'m> {
         self.state_spaces().next()
     }
 
-    /// The length of the vector accessed, 1 without `.v2`, `.v4` or `.v8`.
+    /// The number of elements of the accessed vector: 1 without `.v2`, `.v4` or `.v8`.
     pub fn vector_len(&self) -> u8 {
         self.modifiers().find_map(Modifier::vector_len).unwrap_or(1)
     }

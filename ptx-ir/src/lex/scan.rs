@@ -195,10 +195,10 @@ pub fn at_line_start(src: &[u8], pos: usize) -> bool {
 #[must_use]
 pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
     let line = src.get(pos + 1..line_end(src, pos)).unwrap_or_default();
-    let text = line.trim_ascii();
-    let text = text
+    let directive = line.trim_ascii();
+    let text = directive
         .strip_prefix(b"line")
-        .unwrap_or(text)
+        .unwrap_or(directive)
         .trim_ascii_start();
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let Some(file_name) = text[digits..].trim_ascii_start().strip_prefix(b"\"") else {
