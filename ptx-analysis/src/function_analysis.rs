@@ -1,4 +1,4 @@
-//! The owner of the analyses of a function. Each analysis is computed when it is first asked for, and kept.
+//! The owner of the analyses of a function, and its saved results.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -28,7 +28,7 @@ pub use ptx_dataflow::function_dataflow::map_functions;
 ///
 /// It derefs to the analyses of control flow and dataflow: [`FunctionDataflow`].
 ///
-/// Analyses of values need the SSA form, which some functions exceed the limit of: they return [`TooManyPhis`] (see [`TooManyPhis`]).
+/// Analyses of values need the SSA form. They return [`TooManyPhis`] for a function that exceeds its limit.
 ///
 /// ```
 /// use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -160,7 +160,7 @@ impl<'m> FunctionAnalysis<'m> {
         })
     }
 
-    /// The results so far. What is computed later by either of them is shared, too.
+    /// The results so far. Both owners also share the results that either of them computes later.
     #[must_use]
     pub fn save(&self) -> SavedAnalysis {
         SavedAnalysis {
@@ -173,7 +173,7 @@ impl<'m> FunctionAnalysis<'m> {
         }
     }
 
-    /// The same function with the addresses that functions pass to each other through calls: [`provenance`](Self::provenance),
+    /// Returns the analyses of this function with the addresses that functions pass to each other through calls: [`provenance`](Self::provenance),
     /// [`accesses`](Self::accesses) and [`work`](Self::work) use them. All other results are shared.
     #[must_use]
     pub fn with_calls(&self, calls: &Arc<CallSummaries>) -> Self {

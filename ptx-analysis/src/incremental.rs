@@ -70,7 +70,7 @@ impl Budget {
     }
 }
 
-/// The budget was spent before everything was evaluated.
+/// The error that the budget was spent before the fixed point was reached.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Spent;
 

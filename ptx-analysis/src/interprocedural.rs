@@ -99,8 +99,10 @@ pub(crate) fn solve<S: Summaries>(
                 continue;
             };
             if memo.find(id, &inputs).is_none() {
-                let function = module.function(id).filter(|_| !budget.is_spent());
-                let function = function.ok_or(Spent)?;
+                let function = module
+                    .function(id)
+                    .filter(|_| !budget.is_spent())
+                    .ok_or(Spent)?;
                 budget.evaluate(id, function.body().statement_table().len());
                 let output = summaries.evaluate(&function, &inputs);
                 memo.add(id, inputs.clone(), output);

@@ -355,7 +355,7 @@ impl<'a> ThreadValues<'a> {
                     return None;
                 };
                 let statement = InstructionStatement { stmt, inst };
-                let new = self.written(statement, variable, depth + 1)?;
+                let new = self.written_value(statement, variable, depth + 1)?;
                 let Some(old) = old else { return Some(new) };
                 let facts = self.facts.inst(inst);
                 let (place, sense) = facts.guard_register()?;

@@ -232,8 +232,11 @@ impl Objects<'_> {
             known_in_warp.clear();
         }
         initialized.iter().for_each(|object| known.set(object));
-        let elsewhere = self.initialized_elsewhere.get(barrier as usize);
-        let elsewhere = elsewhere.copied().unwrap_or_default();
+        let elsewhere = self
+            .initialized_elsewhere
+            .get(barrier as usize)
+            .copied()
+            .unwrap_or_default();
         (0..self.objects.len() as u32)
             .filter(|object| elsewhere >> object & 1 == 1)
             .for_each(|object| known.set(object));

@@ -277,9 +277,11 @@ impl Waiting<'_> {
         }
         let without_wait = (waits == Waits::Perhaps).then(|| state.clone());
         let reports_to_object = |pending: Pending| {
-            let places = self.reports.get(pending.operation as usize);
-            let mut places = places.into_iter().flat_map(|places| places.iter());
-            places.any(|place| place.is_none_or(|place| place.may_be_same_address(object)))
+            self.reports
+                .get(pending.operation as usize)
+                .into_iter()
+                .flat_map(|places| places.iter())
+                .any(|place| place.is_none_or(|place| place.may_be_same_address(object)))
         };
         let contents = &mut state.contents;
         state.pending.phase(reports_to_object, |operation| {

@@ -31,7 +31,7 @@ const AGE_SHIFT: u32 = 3;
 /// The state of executions in the oldest group that is distinguished, and in all groups before it.
 const OLDEST: u32 = 1 << 31;
 
-/// The maximum number of operations in a set; others are not followed.
+/// The maximum number of operations in a set; other_operations are not followed.
 const MAX_OPERATIONS: usize = 256;
 
 /// An operation that is pending on some path.
@@ -230,18 +230,20 @@ impl JoinSemiLattice for PendingSet {
             pending.last |= last;
             pending.earlier |= earlier;
         };
-        let mut others = other.operations.iter().peekable();
+        let mut other_operations = other.operations.iter().peekable();
         let mut missing = Vec::new();
         for pending in &mut self.operations {
-            while let Some(other) = others.next_if(|other| other.operation < pending.operation) {
+            while let Some(other) =
+                other_operations.next_if(|other| other.operation < pending.operation)
+            {
                 missing.push(*other);
             }
-            match others.next_if(|other| other.operation == pending.operation) {
+            match other_operations.next_if(|other| other.operation == pending.operation) {
                 Some(other) => add_states(pending, other.last, other.earlier),
                 None => add_states(pending, DONE, 0),
             }
         }
-        missing.extend(others);
+        missing.extend(other_operations);
         for mut pending in missing {
             pending.last |= DONE;
             if self.operations.len() < MAX_OPERATIONS {

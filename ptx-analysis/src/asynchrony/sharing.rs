@@ -396,8 +396,11 @@ impl Protocol for Sharing<'_> {
                 }
                 state.arrived.clear();
                 state.read.clear();
-                let copied = self.copied_before.get(*number as usize);
-                let copied = copied.copied().unwrap_or_default();
+                let copied = self
+                    .copied_before
+                    .get(*number as usize)
+                    .copied()
+                    .unwrap_or_default();
                 (0..MOST_ROOTS.min(self.events.roots as u32))
                     .filter(|root| copied >> root & 1 == 1)
                     .for_each(|root| state.awaited.set(root));

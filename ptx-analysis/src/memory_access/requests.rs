@@ -1,6 +1,6 @@
 //! The cost of memory requests of a warp on the hardware: sectors and passes.
 
-/// The lanes of a warp.
+/// The number of lanes of a warp.
 pub const LANES: usize = 32;
 /// The size of a sector of global memory in bytes.
 const SECTOR: u64 = 32;
@@ -38,11 +38,11 @@ pub fn sectors(addresses: &[u64; LANES], bytes: u64, mask: u32) -> u64 {
 #[must_use]
 pub fn passes(addresses: &[u64; LANES], bytes: u64, mask: u32) -> Passes {
     let parts = bytes.div_ceil(WORD).clamp(1, 8).next_power_of_two();
-    let size = LANES as u64 / parts;
-    let first = ((1u64 << size) - 1) as u32;
+    let lanes_per_part = LANES as u64 / parts;
+    let first_part = ((1u64 << lanes_per_part) - 1) as u32;
     let mut passes = Passes::default();
     for part in 0..parts {
-        let lanes = mask & first << (part * size);
+        let lanes = mask & first_part << (part * lanes_per_part);
         if lanes == 0 {
             continue;
         }

@@ -171,8 +171,9 @@ impl Vectors<'_> {
         let (base, _) = values.without_wrap(&group.base?, 64);
         let is_index = |s| matches!(values.symbol(s), Some(Symbol::Special(SpecialReg::Tid, 0)));
         let index = base.terms().iter().find(|t| is_index(t.symbol))?;
-        let step = u64::try_from(index.factor).ok();
-        let step = step.filter(|step| *step <= MAX_BYTES && step.is_power_of_two())?;
+        let step = u64::try_from(index.factor)
+            .ok()
+            .filter(|step| *step <= MAX_BYTES && step.is_power_of_two())?;
         let mut pointers = 0;
         for term in base.terms() {
             match values.symbol(term.symbol)? {

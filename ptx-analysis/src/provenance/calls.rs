@@ -114,8 +114,8 @@ fn returned_register(evaluation: &Evaluation<'_>, decl: RegDeclId) -> AbstractVa
     let registers = evaluation.facts.body().registers();
     let mut joined = AbstractValue::Undefined;
     for returned in evaluation.ssa.returned() {
-        let register = evaluation.function.variables().place(returned.variable);
-        let register = registers.get(register.register);
+        let place = evaluation.function.variables().place(returned.variable);
+        let register = registers.get(place.register);
         if register.is_some_and(|register| register.decl == decl) {
             joined = joined.join(evaluation.value(returned.value));
         }
@@ -137,8 +137,9 @@ fn calls(evaluation: &mut Evaluation<'_>) -> Vec<(SymbolId, Vec<AbstractValue>)>
             facts: evaluation.facts.inst(inst),
         };
         if let Some(Callees::Function(callee)) = site.facts.callees() {
-            let arguments = evaluation.arguments(&site).into_iter();
-            let arguments = arguments
+            let arguments = evaluation
+                .arguments(&site)
+                .into_iter()
                 .map(without_local_object)
                 .map(without_parameter_object)
                 .collect();
@@ -219,19 +220,25 @@ impl Evaluation<'_> {
                 offset: Some(0),
             });
         }
-        let results = calls.results.get(function.index());
-        let result = results.and_then(|results| results.get(index)).copied();
-        let result = result.unwrap_or(AbstractValue::Unknown);
+        let result = calls
+            .results
+            .get(function.index())
+            .and_then(|results| results.get(index))
+            .copied()
+            .unwrap_or(AbstractValue::Unknown);
         let Some(Provenance::Parameter { variable, offset }) = result.object() else {
             return result;
         };
         // The memory that a parameter points to is the memory that the argument points to.
         let header = module.functions().get(function);
         let params = header.map(|f| f.interface.params).unwrap_or_default();
-        let mut params = params.of(module.params()).iter();
-        let param = params.position(|param| param.binding == Binding::Var(variable));
-        let argument = param.and_then(|param| arguments.get(param)).copied();
-        let argument = argument.unwrap_or(AbstractValue::AddressOrNumber);
+        let argument = params
+            .of(module.params())
+            .iter()
+            .position(|param| param.binding == Binding::Var(variable))
+            .and_then(|index| arguments.get(index))
+            .copied()
+            .unwrap_or(AbstractValue::AddressOrNumber);
         result_through_parameter(result, offset, argument)
     }
 }

@@ -375,8 +375,9 @@ impl<'a> Evaluation<'a> {
                 AbstractValue::Number
             };
         };
-        let offset = address.offset();
-        let offset = offset.and_then(|offset| offset.checked_add(index as i64 * bytes as i64));
+        let offset = address
+            .offset()
+            .and_then(|offset| offset.checked_add(index as i64 * bytes as i64));
         if let Ok(param) = self.params.binary_search_by_key(&variable, |(id, _)| *id) {
             return super::params::part(self.params[param].1, variable, offset, bytes);
         }
@@ -427,9 +428,10 @@ impl<'a> Evaluation<'a> {
             if let Value::Def { variable, old, .. } = self.ssa.value(def)
                 && self.function.variables().of(register).contains(&variable)
             {
-                let old = old.filter(|old| *old != Ssa::UNKNOWN);
-                let old = old.map_or(AbstractValue::Undefined, |old| self.value(old));
-                self.solver.raise(def, &result.join(old));
+                let old_value = old
+                    .filter(|old| *old != Ssa::UNKNOWN)
+                    .map_or(AbstractValue::Undefined, |old| self.value(old));
+                self.solver.raise(def, &result.join(old_value));
             }
         }
     }

@@ -78,8 +78,7 @@ impl Scope<'_, '_> {
 
     /// The low bits of an operand that its type has.
     fn operand(&self, index: usize) -> AbstractValue {
-        let source = self.sources.get(index).copied();
-        let source = source.unwrap_or(Source::UNKNOWN);
+        let source = self.sources.get(index).unwrap_or(&Source::UNKNOWN);
         match (source.value, source.type_bits) {
             // Addresses of 64 bits do not consist of 32 bits that were loaded.
             (AbstractValue::AddressOrNumber, Some(bits)) if bits < self.bits => {

@@ -153,8 +153,9 @@ impl Evaluation<'_> {
                 let Some(address) = pool.address(id) else {
                     return (AbstractValue::Unknown, 64);
                 };
-                let offset = address.byte_offset(pool);
-                let offset = offset.map_or(AbstractValue::Number, AbstractValue::Constant);
+                let offset = address
+                    .byte_offset(pool)
+                    .map_or(AbstractValue::Number, AbstractValue::Constant);
                 (self.variable_address(address.base).plus(offset), 64)
             }
             Operand::Special(_) => (AbstractValue::Number, 64),

@@ -99,8 +99,8 @@ impl Slots {
         value: AbstractValue,
         address_of: Option<VarId>,
     ) {
-        let tracked = self.variables.get_mut(id.index()).zip(slot);
-        let tracked = tracked.filter(|(variable, slot)| {
+        let variable = self.variables.get_mut(id.index());
+        let tracked = variable.zip(slot).filter(|(variable, slot)| {
             !variable.is_shared
                 && variable.slots.len() < MAX_SLOTS
                 && !overlaps(&variable.slots, *slot)

@@ -31,7 +31,7 @@ fn varies_by_sample(read_values: &ReadValues) -> bool {
 
 impl ThreadValues<'_> {
     /// The value that an instruction writes to a variable; `None` if it is unknown. `depth` definitions lead to the instruction.
-    pub(super) fn written(
+    pub(super) fn written_value(
         &mut self,
         statement: InstructionStatement,
         variable: VariableId,
@@ -43,7 +43,7 @@ impl ThreadValues<'_> {
             return None;
         }
         if let [access] = *self.cells.of(stmt) {
-            return self.through_cell(access, &facts, variable, depth);
+            return self.cell_value(access, &facts, variable, depth);
         }
         if facts.memory().next().is_some() {
             return None;
@@ -54,17 +54,17 @@ impl ThreadValues<'_> {
             read_values.push((read.value, self.follow(read.value, depth)?));
         }
         if let Some((value, evaluations)) =
-            self.in_all_samples(statement, &facts, variable, &read_values)
+            self.fold_all_samples(statement, &facts, variable, &read_values)
         {
             let remaining = self.remaining_evaluations.checked_sub(evaluations);
             self.remaining_evaluations = remaining.unwrap_or(0);
             return remaining.map(|_| value);
         }
-        self.sample_by_sample(statement, &facts, variable, &read_values)
+        self.fold_each_sample(statement, &facts, variable, &read_values)
     }
 
-    /// The value in all samples, folded by columns, and the number of evaluations; `None` if each sample has to be folded alone.
-    fn in_all_samples(
+    /// Folds all samples at once. Returns the value and the number of evaluations; `None` if each sample has to be folded alone.
+    fn fold_all_samples(
         &self,
         statement: InstructionStatement,
         facts: &Facts<'_>,
@@ -138,8 +138,8 @@ impl ThreadValues<'_> {
         })
     }
 
-    /// The value in all samples, folded for one sample after the other.
-    fn sample_by_sample(
+    /// Folds one sample after the other.
+    fn fold_each_sample(
         &mut self,
         statement: InstructionStatement,
         facts: &Facts<'_>,
@@ -179,7 +179,7 @@ impl ThreadValues<'_> {
     }
 
     /// The value that an instruction loads from a cell of memory, or stores to it.
-    fn through_cell(
+    fn cell_value(
         &mut self,
         access: CellAccess,
         facts: &Facts<'_>,

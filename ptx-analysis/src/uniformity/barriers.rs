@@ -106,8 +106,9 @@ fn barrier(
         operands.len() != 1
     };
     let marked = inst_facts.marked(Marks::PARTICIPANTS).next();
-    let number = marked.or(operands.first().copied());
-    let number = number.and_then(|operand| facts.body().pool().integer(operand));
+    let number = marked
+        .or(operands.first().copied())
+        .and_then(|operand| facts.body().pool().integer(operand));
     let waits = inst_facts.action() != Some(Action::BarrierArrive);
     Some(Barrier {
         stmt,

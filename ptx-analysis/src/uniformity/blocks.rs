@@ -64,8 +64,10 @@ fn in_step(graphs: &Graphs<'_>, control: &Control<'_>) -> Vec<Uniformity> {
     // Outer loops come before those inside them.
     let mut loops = control.in_step().to_vec();
     for (id, info) in graphs.loops.iter() {
-        let parent = info.parent().and_then(|id| loops.get(id.as_u32() as usize));
-        let parent = parent.copied().unwrap_or(Uniformity::Grid);
+        let parent = info
+            .parent()
+            .and_then(|id| loops.get(id.as_u32() as usize).copied())
+            .unwrap_or(Uniformity::Grid);
         if let Some(group) = loops.get_mut(id.as_u32() as usize) {
             *group = group.join(parent);
         }

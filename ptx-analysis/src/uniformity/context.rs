@@ -156,9 +156,12 @@ fn header<'a>(facts: FunctionFacts<'a>, id: FuncId) -> &'a Function {
 /// The threads of a CTA in each dimension, if a kernel requires them.
 fn threads(facts: FunctionFacts<'_>, header: &Function) -> Option<[u64; 3]> {
     let module = facts.module();
-    let directives = header.interface.directives;
-    let mut directives = directives.of(module.interface_directives()).iter();
-    let required = directives.find(|d| d.directive == Directive::Reqntid)?;
+    let required = header
+        .interface
+        .directives
+        .of(module.interface_directives())
+        .iter()
+        .find(|d| d.directive == Directive::Reqntid)?;
     let mut threads = [1; 3];
     let arguments = module.pool().slice(required.args);
     for (size, argument) in threads.iter_mut().zip(arguments) {

@@ -119,8 +119,7 @@ fn irreducible(cfg: &Cfg, loops: &Loops<BlockId>) -> Vec<Option<LoopId>> {
     for (id, info) in loops.iter() {
         let parent = info
             .parent()
-            .and_then(|id| outermost.get(id.as_u32() as usize));
-        let parent = parent.copied().flatten();
+            .and_then(|id| *outermost.get(id.as_u32() as usize)?);
         let is_irreducible = info.kind() == LoopKind::Irreducible;
         if let Some(slot) = outermost.get_mut(id.as_u32() as usize) {
             *slot = parent.or_else(|| is_irreducible.then_some(id));

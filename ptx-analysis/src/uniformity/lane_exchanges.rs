@@ -25,8 +25,9 @@ impl<'a> Evaluation<'a> {
         if !self.is_whole(site) {
             return LaneBits::UNKNOWN;
         }
-        let segments = self.marked_integer(facts, Marks::LANE_SEGMENT);
-        let segments = segments.filter(|segments| segments & WHOLE_WARP == WHOLE_WARP);
+        let segments = self
+            .marked_integer(facts, Marks::LANE_SEGMENT)
+            .filter(|segments| segments & WHOLE_WARP == WHOLE_WARP);
         let Some((source, segments)) = self.exchanged_value(site).zip(segments) else {
             return LaneBits::UNKNOWN;
         };

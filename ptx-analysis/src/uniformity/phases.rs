@@ -1,8 +1,8 @@
-//! Loads from shared memory to which no thread of the CTA can store at the same time: threads that load there from one address get the same.
+//! Loads from shared memory during which no thread of the CTA can store to it: threads that load from one address get equal values.
 //!
 //! Barriers that all threads of a CTA execute divide its execution into phases. The threads that execute the same instance of a load do so in the same
 //! phase. In that phase, another thread executes the instructions on some path from the barrier before it to the one after it, and leaves the path of the
-//! load only where threads take different paths. If nothing there stores to shared memory, all threads load the same.
+//! load only at branches where threads diverge. If no instruction on these paths stores to shared memory, all threads load the same value.
 //!
 //! Nothing is assumed about functions that call others, that have irreducible loops, that access the shared memory of other CTAs, or that start
 //! asynchronous operations.
@@ -156,7 +156,7 @@ struct Earlier<'a> {
     events: &'a [Vec<(StmtId, Event)>],
     /// The barriers at which all threads meet, by id.
     meeting: &'a [StmtId],
-    /// For each block whether threads of a CTA may leave it on different paths, one of which leads to a store before the next barrier.
+    /// The entry of a block is `true` if threads of a CTA may leave it on different paths, one of which leads to a store before the next barrier.
     diverges: Vec<bool>,
 }
 
@@ -210,14 +210,14 @@ impl Analysis for Earlier<'_> {
     }
 }
 
-/// The function does something that is not followed.
-struct NotFollowed;
+/// The error for a function with an instruction whose accesses to shared memory are not analyzed.
+struct NotAnalyzed;
 
 /// The events of each block.
 fn events(
     facts: FunctionFacts<'_>,
     graphs: &Graphs<'_>,
-) -> Result<Vec<Vec<(StmtId, Event)>>, NotFollowed> {
+) -> Result<Vec<Vec<(StmtId, Event)>>, NotAnalyzed> {
     let mut blocks = Vec::with_capacity(graphs.cfg.len());
     for (_, block) in graphs.cfg.blocks() {
         let mut events = Vec::new();
@@ -226,7 +226,7 @@ fn events(
                 Statement::Inst(inst) => {
                     events.extend(event(facts, inst)?.map(|event| (stmt, event)));
                 }
-                Statement::Opaque(_) => return Err(NotFollowed),
+                Statement::Opaque(_) => return Err(NotAnalyzed),
                 _ => {}
             }
         }
@@ -235,14 +235,14 @@ fn events(
     Ok(blocks)
 }
 
-fn event(facts: FunctionFacts<'_>, inst: InstId) -> Result<Option<Event>, NotFollowed> {
+fn event(facts: FunctionFacts<'_>, inst: InstId) -> Result<Option<Event>, NotAnalyzed> {
     let inst = facts.inst(inst);
-    let is_followed = inst.is_known()
+    let is_analyzed = inst.is_known()
         && inst.callees().is_none()
         && inst.asynchronous().is_empty()
         && inst.action() != Some(Action::MapShared);
-    if !is_followed || inst.memory().any(|access| is_remote(&access)) {
-        return Err(NotFollowed);
+    if !is_analyzed || inst.memory().any(|access| is_remote(&access)) {
+        return Err(NotAnalyzed);
     }
     Ok(if uses_barrier(&inst) {
         Some(Event::Barrier)

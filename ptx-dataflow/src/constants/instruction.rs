@@ -184,14 +184,14 @@ where
     /// The part of the results of an instruction that it writes to a variable.
     #[must_use]
     pub fn part(&self, folded: &Folded, facts: &Facts<'_>, variable: VariableId) -> Constant {
-        let is_written = |place: Place| match place {
-            Place::Carry => variable == self.ssa.carry(),
-            Place::Register(register) => self.variables.of(register).single() == Some(variable),
-            _ => false,
-        };
         let mut constant = Constant::Unreached;
         visit_results(facts, folded, |place, bits| {
-            if is_written(place) {
+            let is_written = match place {
+                Place::Carry => variable == self.ssa.carry(),
+                Place::Register(register) => self.variables.of(register).single() == Some(variable),
+                _ => false,
+            };
+            if is_written {
                 constant = constant.joined(bits.map_or(Constant::Overdefined, Constant::Constant));
             }
         });

@@ -162,7 +162,6 @@ fn intersection(x: Number, y: Number) -> Number {
 
 /// The integers with a sign that have no more bits than those of an interval.
 fn signed_range(range: Interval) -> Interval {
-    let bits = |value: i128| 129 - (value ^ (value >> 127)).leading_zeros();
-    let bits = bits(range.min).max(bits(range.max));
-    Interval::of_bits(bits as u16, true)
+    let bits = [range.min, range.max].map(|value| 129 - (value ^ (value >> 127)).leading_zeros());
+    Interval::of_bits(bits[0].max(bits[1]) as u16, true)
 }

@@ -87,9 +87,10 @@ impl Scope<'_, '_> {
 
     /// An integer whose form is that of some bits, without it where that is not enough.
     fn with_form(&self, number: Number, bits: u16, need: Need) -> Number {
-        let enough = matches!(need, Need::Low(needed) if needed <= bits);
-        let form = number.form;
-        let form = form.filter(|f| enough || self.pass.is_exact(f, number.range, bits));
+        let has_needed_bits = matches!(need, Need::Low(needed) if needed <= bits);
+        let form = number
+            .form
+            .filter(|f| has_needed_bits || self.pass.is_exact(f, number.range, bits));
         Number::new(form, number.range, number.low, need)
     }
 

@@ -109,12 +109,7 @@ impl TripCount {
 
 /// The number of steps until a value is not before a bound any more.
 pub(super) fn repetitions(start: i128, bound: i128, step: i128, inclusive: bool) -> i128 {
-    let distance = if step > 0 {
-        bound - start
-    } else {
-        start - bound
-    };
-    let distance = distance + i128::from(inclusive);
+    let distance = (bound - start) * step.signum() + i128::from(inclusive);
     let step = step.abs();
     ((distance + step - 1).div_euclid(step)).max(0)
 }

@@ -160,8 +160,12 @@ impl<'a> Pass<'a> {
 
     fn phi(&mut self, block: BlockId, phi: ValueId) {
         let context = self.context;
-        let args = context.ssa.args(phi).iter().copied();
-        let args = args.filter(|arg| *arg != Ssa::UNKNOWN);
+        let args = context
+            .ssa
+            .args(phi)
+            .iter()
+            .copied()
+            .filter(|arg| *arg != Ssa::UNKNOWN);
         let induction = self.loops.inductions.get(&phi).copied();
         if induction.is_none() && !self.is_needed(args.clone()) {
             return;

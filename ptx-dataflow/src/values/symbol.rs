@@ -70,13 +70,14 @@ impl VariableRef {
     }
 }
 
-/// The symbols of a function. Those for values are not stored: their ids have the highest bit.
+/// The symbols of a function. Symbols for values are not stored: their ids contain the value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbols {
-    all: Vec<Symbol>,
-    known: BTreeMap<Symbol, SymbolId>,
+    symbols: Vec<Symbol>,
+    ids: BTreeMap<Symbol, SymbolId>,
 }
 
+/// The bit that the ids of symbols for values have.
 const VALUE: u32 = 1 << 31;
 
 impl Symbols {
@@ -88,7 +89,7 @@ impl Symbols {
                 signed: number % 2 == 1,
             });
         }
-        self.all.get(number as usize).copied()
+        self.symbols.get(number as usize).copied()
     }
 
     /// The symbol for a value.
@@ -100,31 +101,28 @@ impl Symbols {
         if let Symbol::Value { value, signed } = symbol {
             return Self::value(value, signed);
         }
-        let next = SymbolId::new(self.all.len() as u32);
-        let id = *self.known.entry(symbol).or_insert(next);
+        let next = SymbolId::new(self.symbols.len() as u32);
+        let id = *self.ids.entry(symbol).or_insert(next);
         if id == next {
-            self.all.push(symbol);
+            self.symbols.push(symbol);
         }
         id
     }
 
     /// The id of a symbol that has one.
     pub(super) fn find(&self, symbol: Symbol) -> Option<SymbolId> {
-        self.known.get(&symbol).copied()
+        self.ids.get(&symbol).copied()
     }
 
     /// The ids of the symbols that are not values.
     pub(super) fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
-        (0..self.all.len() as u32).map(SymbolId::new)
+        (0..self.symbols.len() as u32).map(SymbolId::new)
     }
 
     /// The symbol for the product of two; `None` if one is a product.
     pub(super) fn product(&mut self, a: SymbolId, b: SymbolId) -> Option<SymbolId> {
-        let plain = |s: SymbolId| !matches!(self.get(s), None | Some(Symbol::Product(..)));
-        if !plain(a) || !plain(b) {
-            return None;
-        }
-        Some(self.id(Symbol::Product(a.min(b), a.max(b))))
+        let are_factors = [a, b].map(|s| !matches!(self.get(s), None | Some(Symbol::Product(..))));
+        (are_factors == [true; 2]).then(|| self.id(Symbol::Product(a.min(b), a.max(b))))
     }
 }
 
