@@ -2,17 +2,17 @@
 
 use crate::hash;
 
-/// The index of `word` in a perfect hash table, if it is one of `texts`.
+/// The index of `word` in `texts`, by a perfect hash table.
 #[inline]
 pub(crate) fn find(
     word: &[u8],
     texts: &[&str],
     displacements: &[u16],
-    places: &[u16],
+    positions: &[u16],
 ) -> Option<usize> {
     let hash = hash::hash(word);
     let displacement = *displacements.get(hash::bucket(hash, displacements.len()))?;
-    let index = *places.get(hash::position(hash, displacement, places.len()))? as usize;
+    let index = *positions.get(hash::position(hash, displacement, positions.len()))? as usize;
     (texts.get(index)?.as_bytes() == word).then_some(index)
 }
 

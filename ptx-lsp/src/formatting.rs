@@ -44,8 +44,8 @@ pub(crate) fn format_range(
         }
         // An item is formatted as a separate module, because the layout does not depend on the meaning of names.
         let module = ptx_parse::parse(item.of(document.source())).module;
-        let formatted = ptx_print::canonical(&module, &style(options));
-        let formatted = formatted.trim_ascii_end();
+        let printed = ptx_print::canonical(&module, &style(options));
+        let formatted = printed.trim_ascii_end();
         if formatted != item.of(document.source()) {
             let new_text = String::from_utf8_lossy(formatted).into_owned();
             edits.push(TextEdit::new(document.range(item), new_text));

@@ -224,8 +224,8 @@ fn register_id(module: &Module, name: &NameRef, function: FuncId) -> Option<RegI
 }
 
 fn line_list(lines: &[u32]) -> String {
-    let shown: Vec<String> = lines.iter().take(MAX_LINES).map(u32::to_string).collect();
-    let shown = shown.join(", ");
+    let numbers: Vec<String> = lines.iter().take(MAX_LINES).map(u32::to_string).collect();
+    let shown = numbers.join(", ");
     match lines {
         [] => "no line".to_owned(),
         [line] => format!("line {line}"),

@@ -437,13 +437,13 @@ impl Parser<'_> {
             .split(|b| !b.is_ascii_digit())
             .filter(|n| !n.is_empty());
         let number = |text: &[u8]| core::str::from_utf8(text).ok()?.parse::<u8>().ok();
-        let version = match (numbers.next(), numbers.next()) {
+        let major_and_minor = match (numbers.next(), numbers.next()) {
             (Some(&[major, minor]), None) => Some((major - b'0', minor - b'0')),
             (Some(major), None) => number(major).map(|major| (major, 0)),
             (Some(major), Some(minor)) => number(major).zip(number(minor)),
             _ => None,
         };
-        let version = version.map(|(major, minor)| PtxVersion::new(major, minor));
+        let version = major_and_minor.map(|(major, minor)| PtxVersion::new(major, minor));
         match version.filter(|v| v.is_known()) {
             Some(version) => {
                 let span = Span::at(start, start + text.len());

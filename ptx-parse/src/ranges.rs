@@ -285,8 +285,8 @@ impl Ranges {
         if is_dense {
             if number as usize >= range.ids.len() {
                 let len = (number as usize + 1).next_power_of_two();
-                let len = len.max(range.count.min(64) as usize);
-                range.ids.resize(len, 0);
+                let min_len = range.count.min(64) as usize;
+                range.ids.resize(len.max(min_len), 0);
             }
             range.ids[number as usize] = id + 1;
         } else {

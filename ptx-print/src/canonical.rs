@@ -168,9 +168,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let body = self.module.body(id);
         if f.raw_header {
             let end = body.map_or(span.end, |b| b.base());
-            let header = Span::new(span.start, end);
-            let header = self.module.patched_text(header, self.change);
-            let header = header.trim_ascii_end();
+            let header_span = Span::new(span.start, end);
+            let text = self.module.patched_text(header_span, self.change);
+            let header = text.trim_ascii_end();
             self.out.text(header);
             if body.is_some() && !header.is_empty() {
                 self.out.byte(b'\n');

@@ -110,10 +110,9 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
         while let Some(id) = next {
             next = edits.next(id);
             let extent = edits.was_read(id).then(|| trivia.extent(id.index()));
-            let statement = body.statement(id);
-            let statement = statement.unwrap_or(Statement::Removed);
-            let there = statement != Statement::Removed;
-            if !gap.next(extent.as_ref(), there, edits.change(id)) {
+            let statement = body.statement(id).unwrap_or(Statement::Removed);
+            let is_present = statement != Statement::Removed;
+            if !gap.next(extent.as_ref(), is_present, edits.change(id)) {
                 continue;
             }
             let level = level(statement, &mut depth);

@@ -6,8 +6,8 @@ use ptx_ir::{Body, FuncId, Module, StmtId};
 
 use crate::{FmtSink, Style, write_canonical, write_canonical_function, write_canonical_statement};
 
-/// Prints part of a module in the canonical style. Made by [`display`], [`display_function`] and
-/// [`display_statement`].
+/// A module or a part of it that prints in the canonical style. [`display`], [`display_function`] and
+/// [`display_statement`] return it.
 ///
 /// Bytes that are not UTF-8, which only comments can have, print as U+FFFD; [`canonical`](crate::canonical)
 /// gives the exact bytes.

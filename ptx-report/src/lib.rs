@@ -29,11 +29,9 @@ mod current_text;
 pub mod demangle;
 pub mod environment;
 pub mod explain;
-
 pub mod function_stats;
 pub mod function_values;
 pub mod instruction_facts;
-
 pub mod labels;
 pub mod operand_text;
 pub mod records;

@@ -67,14 +67,14 @@ impl<'d> Context<'d> {
     pub(super) fn at(document: &'d Document, offset: u32) -> Self {
         let module = document.module();
         let body = place::body_at(module, offset).map(|(_, body)| body);
-        let start = match body {
+        let unit_start = match body {
             // The parser may have joined an unfinished statement to the previous one, so lexing begins one statement earlier.
             Some(body) => place::statement_before(body, offset)
                 .and_then(|(stmt, _)| body.before(stmt).or(Some(stmt)))
                 .map_or(body.base() + 1, |stmt| body.source_span(stmt).start),
             None => place::lexical_unit_at(module, offset).start,
         };
-        let start = start.max(offset.saturating_sub(MAX_TEXT));
+        let start = unit_start.max(offset.saturating_sub(MAX_TEXT));
         let text = Span::new(start, offset).of(document.source());
         let mut tokens: Vec<Token> = Lexer::fragment(text).collect();
         for token in &mut tokens {

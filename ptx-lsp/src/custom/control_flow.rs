@@ -63,8 +63,10 @@ pub(super) fn control_flow(
 ) -> Result<ControlFlow, Failure> {
     let module = document.module();
     let id = function(module, params)?;
-    let theme = params.theme.as_deref().unwrap_or("automatic");
-    let theme = theme
+    let theme = params
+        .theme
+        .as_deref()
+        .unwrap_or("automatic")
         .parse::<Theme>()
         .map_err(|error| Failure::new(code::INVALID_PARAMS, error.to_string()))?;
     let is_whole_module = module.source().len() <= MAX_WHOLE_MODULE;

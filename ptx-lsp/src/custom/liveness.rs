@@ -68,8 +68,8 @@ struct Point {
 /// The live registers of a function with a body, with the instructions in the order of the text.
 pub(super) fn liveness(document: &Document, function: FuncId) -> Option<Liveness> {
     let module = document.module();
-    let facts = ModuleFacts::of(module, |f| f == function);
-    let facts = facts.function(function)?;
+    let module_facts = ModuleFacts::of(module, |f| f == function);
+    let facts = module_facts.function(function)?;
     let body = facts.body();
     let analysis = FunctionAnalysis::new(facts);
     let (points, peak) = points(&analysis);

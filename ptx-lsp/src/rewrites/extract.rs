@@ -52,8 +52,8 @@ fn apply(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
         "linkable" => ptx_transform::split(module, &functions).map(|split| split.part),
         "rest" => ptx_transform::split(module, &functions).map(|split| split.rest),
         _ => ptx_transform::extract(module, &functions),
-    };
-    let part = part.map_err(|e| e.to_string())?;
+    }
+    .map_err(|error| error.to_string())?;
     let notes = part
         .report
         .iter()

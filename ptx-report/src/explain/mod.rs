@@ -78,14 +78,19 @@ pub fn find(text: &str) -> Result<Vec<Entry>, String> {
 
 /// The code of the lint or the warning with a name such as `shared-race`.
 fn code_with_name(text: &str) -> Option<Code> {
-    let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
     let is_compound = text.contains(['-', '_']);
     let code = Code::ALL
         .iter()
         .copied()
-        .find(|code| plain(code.name()) == plain(text))?;
+        .find(|code| has_name(*code, text))?;
     // A word of PTX may have the name of a code, such as `trap`.
     (is_compound || text == code.name()).then_some(code)
+}
+
+/// Whether a text is the name of a code, apart from hyphens, underscores and case.
+pub(crate) fn has_name(code: Code, text: &str) -> bool {
+    let text = text.replace(['-', '_'], "");
+    code.name().eq_ignore_ascii_case(&text)
 }
 
 /// A code with its title, or with its page.

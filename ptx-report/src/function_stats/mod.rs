@@ -235,8 +235,10 @@ impl ModuleContext<'_> {
         let mut loops = self.loops(body, analysis);
         let blocks = || analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch);
         for (id, block) in blocks() {
-            let innermost = analysis.loops().innermost(id);
-            let mut innermost = innermost.and_then(|l| loops.get_mut(l.as_u32() as usize));
+            let mut innermost = analysis
+                .loops()
+                .innermost(id)
+                .and_then(|l| loops.get_mut(l.as_u32() as usize));
             if let Some(counted) = &mut innermost {
                 counted.stats.blocks += 1;
             }

@@ -331,15 +331,16 @@ impl<'a> Analyses<'a> {
             form: text.form(&form),
         });
         results.affine = forms.collect();
-        let pointers = values.pointers(stmt);
-        let pointers = pointers.map(|(variable, pointer)| RegisterPointer {
-            register: registers.get(variable),
-            object: pointer.object.map(|object| text.object(object)),
-            space: pointer.space.map(Labeled),
-            generic: pointer.is_generic,
-            offset: pointer.offset,
-        });
-        results.provenance = pointers.collect();
+        results.provenance = values
+            .pointers(stmt)
+            .map(|(variable, pointer)| RegisterPointer {
+                register: registers.get(variable),
+                object: pointer.object.map(|object| text.object(object)),
+                space: pointer.space.map(Labeled),
+                generic: pointer.is_generic,
+                offset: pointer.offset,
+            })
+            .collect();
         let Some(access) = values.access(stmt) else {
             return;
         };

@@ -209,10 +209,12 @@ impl<'a> ModuleRecords<'a> {
                 }
                 _ => ("", Vec::new()),
             };
-            let arguments = arguments.into_iter();
             Attribute {
                 name,
-                arguments: arguments.map(|operand| self.tables.view(operand)).collect(),
+                arguments: arguments
+                    .into_iter()
+                    .map(|operand| self.tables.view(operand))
+                    .collect(),
             }
         };
         let attributes = range.of(&tables.attributes);
@@ -393,12 +395,12 @@ impl<E> Visitor<'_, '_, E> {
                 continue;
             }
             let (records, head) = (self.records, self.head(span));
-            let effects = match statement {
+            let facts_of_statement = match statement {
                 Statement::Inst(inst) => Some(names.facts(&facts.inst(inst))),
                 Statement::Opaque(opaque) => Some(names.unrecognized(facts.opaque(opaque))),
                 _ => None,
             };
-            let effects = effects.map(|facts| Effects {
+            let effects = facts_of_statement.map(|facts| Effects {
                 facts,
                 source: sources.get(stmt, &mut self.frame_names),
                 results: analyses.and_then(|analyses| analyses.instruction(stmt)),

@@ -170,13 +170,13 @@ impl Factor {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Loop {
-    /// The id of its header, and that of the header of the enclosing loop.
+    /// The block id of the header.
     pub header: u32,
-    /// `None` for an outermost loop.
+    /// The block id of the header of the enclosing loop; `None` for an outermost loop.
     pub parent: Option<u32>,
-    /// The label of its header.
+    /// The label of the header.
     pub label: Option<String>,
-    /// The line of the start of its header.
+    /// The line of the first instruction of the header.
     pub line: u32,
     /// The line in the original program: `a.cu:11`.
     pub source: Option<String>,
@@ -184,9 +184,9 @@ pub struct Loop {
     pub depth: u32,
     /// The trip count, if anything is known about it.
     pub trip_count: Option<TripCount>,
-    /// The instructions outside of inner loops, each once.
+    /// The work of the instructions outside of inner loops, each once.
     pub own: Work,
-    /// One iteration, with inner loops multiplied by their trip counts, or once if these are symbolic.
+    /// The work of one iteration. Inner loops are multiplied by their trip counts, or counted once if these are symbolic.
     pub iteration: Work,
 }
 

@@ -81,11 +81,9 @@ fn bits(ty: ScalarType, text: &str) -> Result<u128, String> {
         Some(digits) => (true, digits),
         None => (false, text),
     };
-    let magnitude = match hexadecimal(digits) {
-        Some(bits) => bits,
-        None => digits.parse().ok(),
-    };
-    let magnitude = magnitude.ok_or_else(|| format!("`{cleaned}` is not an integer"))?;
+    let magnitude = hexadecimal(digits)
+        .unwrap_or_else(|| digits.parse().ok())
+        .ok_or_else(|| format!("`{cleaned}` is not an integer"))?;
     let width = u32::from(ty.bits());
     let mask = u128::MAX >> (128 - width);
     let half = 1u128 << (width - 1);

@@ -69,20 +69,21 @@ pub fn checked_kind(text: &str) -> Result<Kind, String> {
 ///
 /// The text is not the name of a kind; the message states the reason.
 pub fn kind(text: &str) -> Result<Kind, String> {
-    let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
-    let has_name = |code: &&Code| {
-        plain(code.name()) == plain(text) || code.to_string().eq_ignore_ascii_case(text)
-    };
     match text {
         "all" => Ok(Kind::All),
         "unused" => Ok(Kind::Unused),
         "link" => Ok(Kind::Link),
         "deprecated" => Ok(Kind::Deprecated),
-        text => match Code::ALL.iter().find(has_name) {
-            Some(code) if is_warning(*code) => Ok(Kind::One(*code)),
-            Some(code) => Err(format!("{code} is an error, not a warning; {}", expected())),
-            None => Err(format!("unknown warning {text}; {}", expected())),
-        },
+        text => {
+            let code = Code::ALL.iter().find(|code| {
+                explain::has_name(**code, text) || code.to_string().eq_ignore_ascii_case(text)
+            });
+            match code {
+                Some(code) if is_warning(*code) => Ok(Kind::One(*code)),
+                Some(code) => Err(format!("{code} is an error, not a warning; {}", expected())),
+                None => Err(format!("unknown warning {text}; {}", expected())),
+            }
+        }
     }
 }
 
