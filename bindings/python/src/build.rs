@@ -1,4 +1,4 @@
-//! Building of modules.
+//! `Builder` and `FunctionBuilder`, which build modules.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -44,9 +44,9 @@ fn linkage_of(name: &str) -> PyResult<Linkage> {
     Ok(linkage.ok_or_else(|| Failure::new(format!("`{name}` is not a linkage")))?)
 }
 
-/// Something that a `Builder` made: a register, a label, a variable, a function, or an operand of these.
+/// A value of a `Builder`: a register, a label, a variable, a function, or an operand that contains them.
 ///
-/// `a + 4` is an address, `[a + 4]` what is there; `-a`, `~p` (`!p` in PTX), `p | q` and `a["x"]` are operands.
+/// `a + 4` is an address, and `[a + 4]` is the memory there; `-a`, `~p` (`!p` in PTX), `p | q` and `a["x"]` are operands.
 ///
 /// >>> import ptxkit
 /// >>> with ptxkit.Builder("8.0", "sm_90") as builder:
@@ -102,7 +102,7 @@ impl Value {
     }
 }
 
-/// The operand that `[x]` is: an address for one element, else several operands in one bracket.
+/// The operand of a Python list: an address for one element, else several operands in one bracket.
 fn bracket(mut parts: Vec<OperandExpr>) -> OperandExpr {
     if parts.len() != 1 {
         return OperandExpr::Bracket(parts);
@@ -134,7 +134,7 @@ impl Precision {
     }
 }
 
-/// The operand that a Python object is.
+/// Converts a Python object to an operand.
 fn operand(value: &Bound<'_, PyAny>, precision: Precision) -> PyResult<OperandExpr> {
     if let Ok(value) = value.cast::<Value>() {
         return Ok(value.get().0.clone());
@@ -170,7 +170,7 @@ fn operand(value: &Bound<'_, PyAny>, precision: Precision) -> PyResult<OperandEx
     Err(PyTypeError::new_err(format!("{class} is not an operand")))
 }
 
-/// The operands that the elements of a list or a tuple are.
+/// Converts the elements of a list or a tuple to operands.
 fn operands<'py>(
     elements: impl Iterator<Item = Bound<'py, PyAny>>,
     precision: Precision,
@@ -188,7 +188,7 @@ pub(crate) fn values(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Argument>> {
         .collect()
 }
 
-/// `v.x`. Text that is not a selector is refused when the operand is used.
+/// A component such as `v.x`. Text that is not a selector is refused when the operand is used.
 fn selected(base: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
     selector.parse::<Selector>().map_or_else(
         |_| OperandExpr::Constant(selector.to_owned()),
@@ -196,7 +196,7 @@ fn selected(base: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
     )
 }
 
-/// `%tid.x`, or a constant.
+/// A component of a special register such as `%tid.x`, or else a constant.
 fn words(text: &str) -> OperandExpr {
     let component = text
         .rsplit_once('.')
@@ -207,9 +207,9 @@ fn words(text: &str) -> OperandExpr {
     }
 }
 
-/// Builds a module: declarations and functions, one after the other. Each statement is checked when it is added.
+/// A builder of a module. Declarations and functions are added one after the other, and each statement is checked when it is added.
 ///
-/// As a context manager it is completed at the end of the block; `module` is the result. A statement that is not legal raises
+/// At the end of a `with` block the module is completed; `module` is the result. A statement that is not legal raises
 /// `PtxError` and adds nothing.
 ///
 /// >>> import ptxkit
@@ -230,6 +230,24 @@ fn words(text: &str) -> OperandExpr {
 pub(crate) struct Builder {
     state: Mutex<Option<ModuleBuilder>>,
     text: Mutex<Option<Vec<u8>>>,
+}
+
+/// The declaration of a variable, an array if it has a `count` of elements.
+fn declaration(
+    space: &str,
+    ty: &str,
+    name: &str,
+    count: Option<u64>,
+    align: Option<u32>,
+) -> PyResult<Declaration> {
+    let mut declaration = Declaration::new(state_space(space)?, scalar(ty)?, name);
+    if let Some(count) = count {
+        declaration = declaration.array([count]);
+    }
+    if let Some(align) = align {
+        declaration = declaration.align(align);
+    }
+    Ok(declaration)
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -289,9 +307,9 @@ impl Builder {
         Ok(Self { state, text })
     }
 
-    /// Declares a variable outside of functions, and gives its name to operands.
+    /// Declares a variable outside of functions. Returns a value that denotes it in operands.
     ///
-    /// `count` makes it an array, `init` are integers that it begins with.
+    /// `count` is the number of elements of an array, and `init` the initial integers.
     ///
     /// >>> import ptxkit
     /// >>> with ptxkit.Builder("8.0", "sm_90") as builder:
@@ -311,13 +329,7 @@ impl Builder {
         linkage: Option<&str>,
         init: Option<Vec<i64>>,
     ) -> PyResult<Value> {
-        let mut declaration = Declaration::new(state_space(space)?, scalar(r#type)?, name);
-        if let Some(count) = count {
-            declaration = declaration.array([count]);
-        }
-        if let Some(align) = align {
-            declaration = declaration.align(align);
-        }
+        let mut declaration = declaration(space, r#type, name, count, align)?;
         if let Some(vector) = vector {
             declaration = declaration.vector(vector);
         }
@@ -361,17 +373,18 @@ impl Builder {
         self.with(|module| module.file(number, path))
     }
 
-    /// Adds a declaration or a directive as it is written.
+    /// Adds the text of a declaration or a directive.
     fn item(&self, text: &str) -> PyResult<()> {
         self.with(|module| module.item(text))
     }
 
-    /// The module. Completes it: nothing can be added after that.
+    /// The module. Nothing can be added to it afterwards.
     #[getter]
     fn module(&self, py: Python<'_>) -> PyResult<Module> {
         self.complete()?;
-        let text = lock(&self.text).clone();
-        let text = text.ok_or_else(|| Failure::new("the module could not be completed"))?;
+        let text = lock(&self.text)
+            .clone()
+            .ok_or_else(|| Failure::new("the module could not be completed"))?;
         Ok(py.detach(|| Module::parsed(text, None)))
     }
 
@@ -402,7 +415,7 @@ impl Builder {
     }
 }
 
-/// Builds a function or a kernel: made by `Builder.kernel` and `Builder.function`, usually in a `with` block.
+/// A builder of a function or a kernel, which `Builder.kernel` and `Builder.function` return, usually for a `with` block.
 ///
 /// `inst("add.s32", d, a, b)` and `add.s32(d, a, b)` add the same instruction. In names of modifiers `__` means `::`, and an
 /// underscore at the end, which Python needs for `global_` or `and_`, is ignored, as is one before a digit: `_2d`. Operands are
@@ -425,10 +438,10 @@ impl Builder {
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct FunctionBuilder {
     builder: Py<Builder>,
-    /// `None` after the end.
+    /// The state of the builder between two calls; `None` after the function was finished or abandoned.
     paused: Mutex<Option<PausedFunction>>,
     func: Func,
-    /// The tables and prototypes that indirect calls of the function name.
+    /// The tables and prototypes for indirect calls of the function.
     pub(crate) tables: Mutex<Vec<CallTable>>,
 }
 
@@ -438,11 +451,12 @@ impl FunctionBuilder {
         f: impl FnOnce(IrFunction<'_>) -> (Result<T, BuildError>, Option<PausedFunction>),
     ) -> PyResult<T> {
         let mut paused = lock(&self.paused);
-        let function = paused.take();
-        let function = function.ok_or_else(|| Failure::new("the function is complete"))?;
+        let function = paused
+            .take()
+            .ok_or_else(|| Failure::new("the function is complete"))?;
         self.builder.get().with(|module| {
-            let (result, rest) = f(module.resume(function)?);
-            *paused = rest;
+            let (result, remaining) = f(module.resume(function)?);
+            *paused = remaining;
             result
         })
     }
@@ -464,21 +478,20 @@ impl FunctionBuilder {
         guard: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let precision = Precision::of(mnemonic);
-        let operands = operands.iter().map(|value| operand(&value, precision));
-        let operands = operands.collect::<PyResult<Vec<_>>>()?;
+        let operands = self::operands(operands.iter(), precision)?;
         let guard = guard.map(|value| operand(value, precision)).transpose()?;
-        let (predicate, negated) = match guard {
-            Some(OperandExpr::Not(inner)) => (Some(*inner), true),
-            guard => (guard, false),
+        let (predicate, is_negated) = match guard {
+            Some(OperandExpr::Not(predicate)) => (Some(*predicate), true),
+            predicate => (predicate, false),
         };
-        let predicate = match predicate {
+        let register = match predicate {
             Some(OperandExpr::Reg(register)) => Some(register),
             Some(_) => return Err(PyTypeError::new_err("the guard is not a register")),
             None => None,
         };
         self.with(|function| {
-            match predicate {
-                Some(register) if negated => drop(function.guard_not(register)),
+            match register {
+                Some(register) if is_negated => drop(function.guard_not(register)),
                 Some(register) => drop(function.guard(register)),
                 None => {}
             }
@@ -487,18 +500,18 @@ impl FunctionBuilder {
     }
 }
 
-/// A word of a mnemonic from the name of an attribute.
+/// Converts the name of an attribute to a word of a mnemonic.
 fn word(name: &str) -> String {
     let name = name.strip_suffix('_').unwrap_or(name);
-    let digits = name
+    let dimension = name
         .strip_prefix('_')
-        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    digits.unwrap_or(name).replace("__", "::")
+        .filter(|text| text.starts_with(|c: char| c.is_ascii_digit()));
+    dimension.unwrap_or(name).replace("__", "::")
 }
 
 #[pymethods]
 impl FunctionBuilder {
-    /// Adds an instruction: its mnemonic, its operands, and a predicate under which it executes; `~p` for the inverted one.
+    /// Adds an instruction. It executes if the predicate `guard` is true, or with `~p` if `p` is false.
     #[pyo3(signature = (mnemonic, *operands, guard=None))]
     fn inst(
         &self,
@@ -509,7 +522,7 @@ impl FunctionBuilder {
         self.add(mnemonic, operands, guard)
     }
 
-    /// A new register of a type; with a number of elements of a vector.
+    /// Declares a register; `vector` is the number of elements of a vector register.
     #[pyo3(signature = (r#type, name=None, *, vector=None))]
     fn register(&self, r#type: &str, name: Option<&str>, vector: Option<u8>) -> PyResult<Value> {
         let r#type = scalar(r#type)?;
@@ -521,7 +534,7 @@ impl FunctionBuilder {
         Ok(Value(OperandExpr::Reg(register)))
     }
 
-    /// Adds a parameter. `space` and `align` say what a pointer points to; `count` makes it an array.
+    /// Adds a parameter. `pointer` and `align` are the state space and the alignment of the memory that it points to, and `count` is the number of elements of an array.
     #[pyo3(signature = (name, r#type, *, count=None, pointer=None, align=None))]
     fn parameter(
         &self,
@@ -563,18 +576,12 @@ impl FunctionBuilder {
         count: Option<u64>,
         align: Option<u32>,
     ) -> PyResult<Value> {
-        let mut declaration = Declaration::new(state_space(space)?, scalar(r#type)?, name);
-        if let Some(count) = count {
-            declaration = declaration.array([count]);
-        }
-        if let Some(align) = align {
-            declaration = declaration.align(align);
-        }
+        let declaration = declaration(space, r#type, name, count, align)?;
         let variable = self.with(|function| function.declare(declaration))?;
         Ok(Value(OperandExpr::Variable(variable)))
     }
 
-    /// A directive between the parameters and the body, such as `maxntid`, with its numbers.
+    /// Adds a directive between the parameters and the body, such as `maxntid`, with its numbers.
     fn directive(&self, name: &str, numbers: Vec<u32>) -> PyResult<()> {
         let directive = named(&format!(".{}", name.trim_start_matches('.')), "directive")?;
         self.with(|function| {
@@ -583,7 +590,7 @@ impl FunctionBuilder {
         })
     }
 
-    /// A new label, which `place` puts somewhere.
+    /// A new label, which `place` inserts.
     #[pyo3(signature = (name=None))]
     fn label(&self, name: Option<&str>) -> PyResult<Value> {
         let label = self.with(|function| match name {
@@ -593,7 +600,7 @@ impl FunctionBuilder {
         Ok(Value(OperandExpr::Label(label)))
     }
 
-    /// Puts a label before the statement that follows.
+    /// Inserts a label before the next statement.
     fn place(&self, label: &Value) -> PyResult<()> {
         match label.0 {
             OperandExpr::Label(label) => self.with(|function| function.place(label)),
@@ -616,13 +623,13 @@ impl FunctionBuilder {
         self.with(|function| function.call_function(callee, &results, &arguments))
     }
 
-    /// The function itself, to be called.
+    /// The function as an operand, for calls.
     #[getter]
     fn value(&self) -> Value {
         Value(OperandExpr::Func(self.func))
     }
 
-    /// The line of the program that the statements after it are compiled from.
+    /// Adds the line of the source program for the statements that follow.
     fn loc(&self, file: u32, line: u32, column: u32) -> PyResult<()> {
         self.with(|function| {
             function.loc(file, line, column);
@@ -638,12 +645,12 @@ impl FunctionBuilder {
         })
     }
 
-    /// Adds the function to the module. The end of a `with` block does the same.
+    /// Adds the function to the module, as at the end of a `with` block.
     fn finish(&self) -> PyResult<()> {
         self.resume(|function| (function.finish().map(drop), None))
     }
 
-    /// Gives the function up.
+    /// Discards the function.
     fn abandon(&self) -> PyResult<()> {
         self.resume(|function| {
             function.abandon();

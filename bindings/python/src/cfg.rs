@@ -1,4 +1,4 @@
-//! Control flow: blocks, edges, dominators, loops, live registers.
+//! Control flow: blocks, edges, dominators, loops and live registers.
 
 use std::collections::BTreeMap;
 use std::{io, iter};
@@ -22,7 +22,7 @@ use crate::function::Function;
 use crate::instruction::{Instruction, InstructionIterator, Instructions};
 use crate::module::Module;
 
-/// A function with its analyses.
+/// A function of a module, and access to its analyses.
 pub(crate) struct Place {
     pub(crate) module: Py<Module>,
     pub(crate) function: FuncId,
@@ -71,7 +71,7 @@ impl Place {
         ids.into_iter().map(|id| self.block(py, id)).collect()
     }
 
-    /// The statement that an instruction of the function is.
+    /// The statement of an instruction of the function.
     pub(crate) fn stmt(&self, instruction: &Instruction) -> PyResult<StmtId> {
         let is_here = instruction.function == self.function
             && Module::same(&instruction.module, &self.module);
@@ -120,7 +120,7 @@ fn live_registers(analysis: &FunctionAnalysis<'_>, stmt: StmtId, side: Side) -> 
     }
 }
 
-/// Before or after an instruction.
+/// A position relative to an instruction.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Side {
     Before,
@@ -155,7 +155,7 @@ impl Cfg {
         Ok(self.place.blocks(py, self.place.analysis()?.cfg().nodes()))
     }
 
-    /// The block that a call of the function begins with.
+    /// The entry block of the function.
     #[getter]
     fn entry(&self, py: Python<'_>) -> Block {
         self.place.block(py, cfg::Cfg::ENTRY)
@@ -172,7 +172,7 @@ impl Cfg {
             .collect())
     }
 
-    /// The loops, outer ones before those inside.
+    /// The loops, outer ones before inner ones.
     #[getter]
     pub(crate) fn loops(&self, py: Python<'_>) -> PyResult<Vec<Loop>> {
         let analysis = self.place.analysis()?;
@@ -257,7 +257,7 @@ pub(crate) struct Edge {
     /// `"next"`, `"jump"`, `"table"` or `"unknown"`.
     #[pyo3(get)]
     kind: &'static str,
-    /// The value of the guard for which it is taken.
+    /// The value of the guard for which the edge is taken; `None` for an unconditional edge.
     #[pyo3(get)]
     when: Option<bool>,
 }
@@ -276,13 +276,13 @@ impl Edge {
 
 #[pymethods]
 impl Edge {
-    /// The block that it leaves.
+    /// The source of the edge.
     #[getter]
     fn source(&self, py: Python<'_>) -> Block {
         self.place.block(py, self.from)
     }
 
-    /// The block that it enters.
+    /// The target of the edge.
     #[getter]
     fn target(&self, py: Python<'_>) -> Block {
         self.place.block(py, self.to)
@@ -333,13 +333,13 @@ impl Block {
         Function::new(self.place.module.clone_ref(py), self.place.function)
     }
 
-    /// Its position in the graph; 0 for the entry.
+    /// The position of the block in the graph; 0 for the entry.
     #[getter]
     fn index(&self) -> usize {
         self.id.index()
     }
 
-    /// The name of its label.
+    /// The name of the label of the block.
     #[getter]
     fn label(&self) -> Option<&str> {
         let ir = &self.place.module.get().ir;
@@ -350,7 +350,7 @@ impl Block {
         Some(ir.name(label.name))
     }
 
-    /// Its instructions. Empty for the blocks that branches through tables go through.
+    /// The instructions of the block; none for a dispatch block.
     #[getter]
     fn instructions(&self, py: Python<'_>) -> Instructions {
         let module = &self.place.module;
@@ -369,7 +369,7 @@ impl Block {
         )
     }
 
-    /// The blocks that may follow.
+    /// The successors of the block.
     #[getter]
     fn successors(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
         let analysis = self.place.analysis()?;
@@ -377,7 +377,7 @@ impl Block {
         Ok(self.place.blocks(py, ids.iter().copied()))
     }
 
-    /// The blocks that it may follow.
+    /// The predecessors of the block.
     #[getter]
     fn predecessors(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
         let analysis = self.place.analysis()?;
@@ -385,32 +385,32 @@ impl Block {
         Ok(self.place.blocks(py, ids.iter().copied()))
     }
 
-    /// Whether the function may end after it.
+    /// Whether the function may end after the block.
     #[getter]
     fn exits(&self) -> bool {
         self.ir().is_some_and(|block| block.exits)
     }
 
-    /// Whether it may be reached from the entry.
+    /// Whether a path from the entry reaches the block.
     #[getter]
     fn is_reachable(&self) -> PyResult<bool> {
         Ok(self.place.analysis()?.is_reachable(self.id))
     }
 
-    /// Whether it is an empty block that all branches through one table go through.
+    /// Whether the block is an empty one through which all branches through a table pass.
     #[getter]
     fn is_dispatch(&self) -> bool {
         self.ir().is_some_and(|block| block.is_dispatch)
     }
 
-    /// The last block before it that every path from the entry to it contains.
+    /// The immediate dominator: the last other block on every path from the entry to the block.
     #[getter]
     fn immediate_dominator(&self, py: Python<'_>) -> PyResult<Option<Self>> {
         let id = self.place.analysis()?.idom(self.id);
         Ok(id.map(|id| self.place.block(py, id)))
     }
 
-    /// The first block after it that every path from it to the end contains.
+    /// The immediate post-dominator: the first other block on every path from the block to the end.
     #[getter]
     fn immediate_post_dominator(&self, py: Python<'_>) -> PyResult<Option<Self>> {
         let id = self.place.analysis()?.ipdom(self.id);
@@ -430,27 +430,27 @@ impl Block {
         Ok(self.place.is(&other.place) && post_dominators.any(|id| id == self.id))
     }
 
-    /// The names of the registers whose values are used at its beginning or later.
+    /// The names of the registers that are live at the beginning of the block.
     #[getter]
     fn live_in<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         let analysis = self.place.analysis()?;
         self.place.names(py, analysis.liveness().live_in(self.id))
     }
 
-    /// The names of the registers whose values are used after it.
+    /// The names of the registers that are live at the end of the block.
     #[getter]
     fn live_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         let analysis = self.place.analysis()?;
         self.place.names(py, analysis.liveness().live_out(self.id))
     }
 
-    /// The number of loops that it is in.
+    /// The number of loops that contain the block.
     #[getter]
     fn loop_depth(&self) -> PyResult<u32> {
         Ok(self.place.analysis()?.loops().depth(self.id))
     }
 
-    /// The innermost loop that it is in.
+    /// The innermost loop that contains the block.
     #[getter]
     fn r#loop(&self, py: Python<'_>) -> PyResult<Option<Loop>> {
         let id = self.place.analysis()?.loops().innermost(self.id);
@@ -519,13 +519,13 @@ impl Loop {
 
 #[pymethods]
 impl Loop {
-    /// The block that it begins with.
+    /// The header of the loop.
     #[getter]
     fn header(&self, py: Python<'_>) -> PyResult<Block> {
         Ok(self.place.block(py, self.ir()?.header()))
     }
 
-    /// All its blocks, with those of loops inside.
+    /// The blocks of the loop, including those of inner loops.
     #[getter]
     fn blocks(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
         let analysis = self.place.analysis()?;
@@ -533,26 +533,26 @@ impl Loop {
         Ok(self.place.blocks(py, blocks))
     }
 
-    /// 1 for a loop in no other loop.
+    /// The nesting depth; 1 for an outermost loop.
     #[getter]
     fn depth(&self) -> PyResult<u32> {
         Ok(self.ir()?.depth())
     }
 
-    /// The loop around it.
+    /// The enclosing loop.
     #[getter]
     fn parent(&self, py: Python<'_>) -> PyResult<Option<Self>> {
         let parent = self.ir()?.parent();
         Ok(parent.map(|id| self.place.r#loop(py, id)))
     }
 
-    /// Whether it is entered only at its header.
+    /// Whether the loop is entered only at its header.
     #[getter]
     fn is_natural(&self) -> PyResult<bool> {
         Ok(self.ir()?.kind() == LoopKind::Natural)
     }
 
-    /// The blocks that go back to the header.
+    /// The latches: the blocks of the loop that branch to its header.
     #[getter]
     fn latches(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
         let analysis = self.place.analysis()?;
@@ -560,7 +560,7 @@ impl Loop {
         Ok(self.place.blocks(py, latches))
     }
 
-    /// The edges that leave it: a block inside and one outside.
+    /// The exit edges, each as a block of the loop and a block outside of it.
     #[getter]
     fn exits(&self, py: Python<'_>) -> PyResult<Vec<(Block, Block)>> {
         let analysis = self.place.analysis()?;
@@ -570,7 +570,7 @@ impl Loop {
             .collect())
     }
 
-    /// The only block before it, if there is one and nothing else follows that.
+    /// The preheader: the only predecessor outside of the loop, if the header is its only successor.
     #[getter]
     fn preheader(&self, py: Python<'_>) -> PyResult<Option<Block>> {
         let analysis = self.place.analysis()?;
@@ -613,13 +613,13 @@ pub(crate) struct Pressure {
 
 #[pymethods]
 impl Pressure {
-    /// The greatest number, in units of 32 bits. Predicates are not counted.
+    /// The greatest number of live registers, in units of 32 bits. Predicates are not counted.
     #[getter]
     fn units(&self) -> u32 {
         self.pressure.units
     }
 
-    /// The first instruction with that number.
+    /// The first instruction at which the pressure is greatest.
     #[getter]
     fn at(&self, py: Python<'_>) -> Option<Instruction> {
         Instruction::at(
@@ -629,7 +629,7 @@ impl Pressure {
         )
     }
 
-    /// The greatest number of each class of registers separately: `pred`, `b16`, `b32` and so on.
+    /// The greatest number of live registers of each class separately: `pred`, `b16`, `b32` and so on.
     #[getter]
     fn by_class(&self) -> BTreeMap<&'static str, u32> {
         CLASSES

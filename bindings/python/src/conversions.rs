@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use serde::Serialize;
 
-/// A target, a version, a type or a state space by its name.
+/// Parses the name of a target, a version, a type or a state space.
 pub(crate) fn named<T: FromStr>(text: &str, what: &str) -> PyResult<T> {
     text.parse()
         .map_err(|_| PyValueError::new_err(format!("`{text}` is not a {what}")))
 }
 
-/// The target and the version that a module is checked for instead of those of its header.
+/// The options for a check with another target or version than those of the header.
 pub(crate) fn options(target: Option<&str>, version: Option<&str>) -> PyResult<Options> {
     let target = target.map(|name| named(name, "target")).transpose()?;
     let version = version.map(|text| named(text, "PTX version")).transpose()?;
@@ -26,7 +26,7 @@ pub(crate) fn options(target: Option<&str>, version: Option<&str>) -> PyResult<O
 /// The PTX version that a caller asks for.
 pub(crate) enum RequestedVersion {
     Exact(PtxVersion),
-    /// The lowest that is possible.
+    /// The lowest possible version.
     Lowest,
 }
 
@@ -39,7 +39,7 @@ impl RequestedVersion {
     }
 }
 
-/// The position that an index of Python means, counted from the end if it is negative.
+/// Converts an index of Python, which counts from the end if it is negative, to a position.
 pub(crate) fn position(index: isize, len: usize) -> PyResult<usize> {
     let position = if index < 0 {
         index + len as isize
@@ -72,7 +72,7 @@ pub(crate) fn restored<'py>(
     Ok((function, arguments.into_pyobject(py)?))
 }
 
-/// A value that the program writes as JSON, as Python objects.
+/// Converts a value that the program writes as JSON to Python objects.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     value: &impl Serialize,

@@ -69,7 +69,7 @@ impl Span {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Diagnostic {
     diagnostic: IrDiagnostic,
-    /// The line and the column where it begins, if the source was available.
+    /// The line and the column of the start of the span, if the source was available.
     position: Option<(u32, u32)>,
 }
 
@@ -81,7 +81,7 @@ impl Diagnostic {
         }
     }
 
-    /// With the line and the column where it begins.
+    /// Adds the line and the column of the start of the span.
     pub(crate) fn with_position(diagnostic: IrDiagnostic, lines: &LineIndex) -> Self {
         let position = lines.position(diagnostic.span.start);
         Self {
@@ -97,7 +97,7 @@ impl Diagnostic {
 
 type Notes = Vec<(Span, String)>;
 type Head = (String, bool, Span);
-/// The edits, and how sure they are.
+/// The edits of a fix and their applicability.
 type Fix = (Notes, String);
 type Parts = (
     Head,
@@ -173,13 +173,13 @@ impl Diagnostic {
         self.diagnostic.code.name()
     }
 
-    /// What is wrong.
+    /// The message.
     #[getter]
     fn message(&self) -> &str {
         &self.diagnostic.message
     }
 
-    /// How to repair it, if that is known.
+    /// The advice how to repair the mistake, if there is any.
     #[getter]
     fn help(&self) -> Option<&str> {
         self.diagnostic.help.as_deref()
@@ -203,7 +203,7 @@ impl Diagnostic {
         self.position.map(|(_, column)| column)
     }
 
-    /// Other places with what they have to do with it.
+    /// Other places in the source, each with its relation to the diagnostic.
     #[getter]
     fn notes(&self) -> Notes {
         let labels = self.diagnostic.labels.iter();
@@ -212,7 +212,7 @@ impl Diagnostic {
             .collect()
     }
 
-    /// The edits that repair the mistake: places and their new text. Empty if they are not known.
+    /// The edits that repair the mistake: spans and their new text. Empty without a fix.
     #[getter]
     fn fix(&self) -> Notes {
         let patches = self.diagnostic.fix.iter();
@@ -221,7 +221,7 @@ impl Diagnostic {
             .collect()
     }
 
-    /// How sure the edits are: `"MachineApplicable"`, `"MaybeIncorrect"` or `"HasPlaceholders"`, as rustc has it. None without
+    /// The applicability of the edits: `"MachineApplicable"`, `"MaybeIncorrect"` or `"HasPlaceholders"`, as in rustc. `None` without
     /// edits.
     #[getter]
     fn applicability(&self) -> Option<&'static str> {

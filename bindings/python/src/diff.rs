@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::function::Function;
 use crate::module::Module;
 
-/// What differs between two modules.
+/// The differences between two modules.
 ///
 /// >>> import ptxkit
 /// >>> old = ptxkit.parse(".version 8.0\n.target sm_80\n.entry k() { ret; }")
@@ -50,7 +50,7 @@ fn snake_case(name: &str) -> String {
     snake_case
 }
 
-/// `-target: sm_80`, `+target: sm_90`
+/// The lines of a change, such as `-target: sm_80` and `+target: sm_90`.
 fn change_lines((subject, name, left, right): Change) -> String {
     let what = if name.is_empty() {
         subject
@@ -62,7 +62,7 @@ fn change_lines((subject, name, left, right): Change) -> String {
     lines.collect()
 }
 
-/// The name of a function that a module has.
+/// The name of a function of a module.
 fn function_name(module: &Py<Module>, id: Option<FuncId>) -> Option<&str> {
     let ir = &module.get().ir;
     Some(ir.name(ir.functions().get(id?)?.name))
@@ -88,7 +88,7 @@ impl Diff {
         self.diff.is_equal()
     }
 
-    /// The changes outside of functions: what each is about, its name, the old text and the new one.
+    /// The changes outside of functions: the subject, its name, the old text and the new one.
     #[getter]
     fn changes(&self) -> Vec<Change> {
         changes(&self.diff.changes)
@@ -141,7 +141,7 @@ impl Diff {
     }
 }
 
-/// The lines of a comparison: `" "`, `"-"` or `"+"` and the text of a statement.
+/// The lines of a comparison: `" "`, `"-"` or `"+"`, and the text of a statement.
 fn lines(
     left: Option<&Function>,
     right: Option<&Function>,
@@ -178,7 +178,7 @@ pub(crate) struct FunctionDiff {
     name: String,
     left: Option<Function>,
     right: Option<Function>,
-    /// The changes of the header: what each is about, its name, the old text and the new one.
+    /// The changes of the header: the subject, its name, the old text and the new one.
     #[pyo3(get)]
     changes: Vec<Change>,
     /// All statements: `" "` before those of both functions, `"-"` before those of the old one and `"+"` before those of the new

@@ -26,9 +26,9 @@ impl From<EditError> for Failure {
     }
 }
 
-/// Edits a module: made by `Module.edit`, usually in a `with` block. `module` is the result.
+/// An editor of a module, which `Module.edit` returns, usually for a `with` block. `module` is the result.
 ///
-/// All bytes that no edit is about stay unchanged. An edit after which a name would mean something else raises `PtxError` and
+/// All bytes outside of the edited statements stay unchanged. An edit after which a name would mean something else raises `PtxError` and
 /// changes nothing. If the block raises an exception, there is no result.
 ///
 /// >>> import ptxkit
@@ -47,7 +47,7 @@ impl From<EditError> for Failure {
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Editor {
     old: Py<Module>,
-    /// `None` after a block that failed.
+    /// The edited module; `None` after the `with` block raised an exception.
     ir: Mutex<Option<IrModule>>,
 }
 
@@ -70,7 +70,7 @@ impl Module {
     }
 }
 
-/// An operand as text.
+/// The text of an operand.
 pub(crate) fn text_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.str()?.to_cow()?.into_owned())
 }
@@ -98,7 +98,7 @@ impl Editor {
         self.with(|ir| edit(&mut ir.edit(function)?))
     }
 
-    /// An edit at an instruction of the module.
+    /// Edits the function of an instruction, at the statement of the instruction.
     fn at<T>(
         &self,
         instruction: &Instruction,
@@ -120,7 +120,7 @@ impl Editor {
     }
 }
 
-/// The operands of an instruction as text.
+/// The texts of the operands of an instruction.
 fn operand_texts(editor: &IrEditor<'_>, stmt: StmtId) -> Vec<String> {
     let (ir, body) = (editor.module(), editor.body());
     let Ok(Statement::Inst(inst)) = editor.statement(stmt) else {
@@ -147,7 +147,7 @@ fn predicate(editor: &IrEditor<'_>, stmt: StmtId) -> Option<(RegId, GuardSense)>
     }
 }
 
-/// Inserts a statement for a moment, to look names up where they are used.
+/// Inserts a statement temporarily, so that its names are resolved at this position.
 pub(crate) fn probe(
     editor: &mut IrEditor<'_>,
     at: StmtId,
@@ -223,7 +223,7 @@ impl Editor {
         })
     }
 
-    /// Changes an operand: to a number, or to what a text says.
+    /// Replaces an operand by a number or by the operand that a text denotes.
     fn set_operand(
         &self,
         at: &Instruction,
@@ -241,14 +241,15 @@ impl Editor {
             *operand = value;
             let text = format!("{mnemonic} {};", operands.join(", "));
             probe(editor, stmt, &text, |editor, new| {
-                let operand = editor.operand(new, index);
-                let operand = operand.ok_or_else(|| Failure::new("no operand"))?;
+                let operand = editor
+                    .operand(new, index)
+                    .ok_or_else(|| Failure::new("no operand"))?;
                 Ok(editor.set_operand(stmt, index, operand)?)
             })
         })
     }
 
-    /// Changes the guard: to `"%p"` or `"!%p"`, or to no guard.
+    /// Replaces the guard by one such as `"%p"` or `"!%p"`, or removes it.
     fn set_guard(&self, at: &Instruction, guard: Option<&str>) -> PyResult<()> {
         let mnemonic = at.mnemonic();
         self.at(at, |editor, stmt| {
@@ -258,19 +259,19 @@ impl Editor {
             let operands = operand_texts(editor, stmt).join(", ");
             let text = format!("@{guard} {mnemonic} {operands};");
             probe(editor, stmt, &text, |editor, new| {
-                let predicate = predicate(editor, new);
-                let predicate = predicate.ok_or_else(|| Failure::new("expected a predicate"))?;
-                Ok(editor.set_guard(stmt, Some(predicate))?)
+                let guard =
+                    predicate(editor, new).ok_or_else(|| Failure::new("expected a predicate"))?;
+                Ok(editor.set_guard(stmt, Some(guard))?)
             })
         })
     }
 
-    /// Changes the opcode and the modifiers, such as `"add.f32"`.
+    /// Replaces the opcode and the modifiers, such as `"add.f32"`.
     fn set_mnemonic(&self, at: &Instruction, mnemonic: &str) -> PyResult<()> {
         self.at(at, |editor, stmt| Ok(editor.set_mnemonic(stmt, mnemonic)?))
     }
 
-    /// Changes the linkage of a function: `"visible"`, `"extern"`, `"weak"` or none.
+    /// Replaces the linkage of a function by `"visible"`, `"extern"`, `"weak"` or none.
     fn set_linkage(&self, function: &Function, linkage: Option<&str>) -> PyResult<()> {
         self.check(&function.module)?;
         let linkage = linkage
@@ -288,13 +289,13 @@ impl Editor {
         })
     }
 
-    /// Changes the PTX version in the header.
+    /// Replaces the PTX version in the header.
     fn set_version(&self, version: &str) -> PyResult<()> {
         let version = named(version, "PTX version")?;
         self.with(|ir| Ok(ir.editor().set_version(version)?))
     }
 
-    /// Changes the target in the header.
+    /// Replaces the target in the header.
     fn set_target(&self, target: &str) -> PyResult<()> {
         let target = named(target, "target")?;
         self.with(|ir| Ok(ir.editor().set_target(target)?))

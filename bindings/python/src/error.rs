@@ -49,7 +49,7 @@ impl Failure {
         }
     }
 
-    /// The failure that diagnostics report: its message, code and span are those of the first error.
+    /// The failure of a module with these diagnostics: its message, code and span are those of the first error.
     pub(crate) fn of_diagnostics(diagnostics: Vec<IrDiagnostic>) -> Self {
         let first = diagnostics
             .iter()

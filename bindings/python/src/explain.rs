@@ -40,7 +40,7 @@ impl Explanation {
         self.0.kind.name()
     }
 
-    /// What is explained.
+    /// The name of the explained instruction, keyword or code.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -52,19 +52,19 @@ impl Explanation {
         self.0.section
     }
 
-    /// A sentence.
+    /// The description, one sentence.
     #[getter]
     fn summary(&self) -> &'static str {
         self.0.summary
     }
 
-    /// Examples of its use.
+    /// Examples.
     #[getter]
     fn examples(&self) -> Vec<String> {
         self.0.examples.iter().map(ToString::to_string).collect()
     }
 
-    /// Everything that is known, as the object that `ptxkit explain --json` writes.
+    /// All facts, as the object that `ptxkit explain --json` writes.
     #[getter]
     fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0)

@@ -1,4 +1,4 @@
-//! Facts about an instruction: guards, memory accesses, source lines, names of operands.
+//! Facts about an instruction: the guard, memory accesses, source lines and names of operands.
 
 use std::sync::Arc;
 
@@ -59,11 +59,11 @@ pub(crate) struct MemoryAccess {
     space: &'static str,
     /// `"read"`, `"write"`, `"atomic"` or `"update"`.
     access: &'static str,
-    /// How many bytes a thread accesses, if that is known.
+    /// The number of bytes that a thread accesses, if it is known.
     bytes: Option<u64>,
-    /// The register or the variable that the address begins with.
+    /// The base of the address: a register or a variable.
     base: Option<String>,
-    /// What is added to the base, in bytes.
+    /// The offset from the base in bytes.
     offset: Option<i64>,
     /// The memory order, such as `"relaxed"`.
     order: Option<&'static str>,
@@ -115,17 +115,17 @@ impl MemoryAccess {
 pub(crate) struct SourceLine {
     file: Option<Arc<str>>,
     function: Option<Arc<str>>,
-    /// The line, from 1; 0 for code without one.
+    /// The line, from 1; 0 for code without a line.
     #[pyo3(get)]
     line: u32,
-    /// The column, from 1; 0 where it is not known.
+    /// The column, from 1; 0 if it is not known.
     #[pyo3(get)]
     column: u32,
 }
 
 #[pymethods]
 impl SourceLine {
-    /// The path of the file, if the module has it.
+    /// The path of the file, if the module contains it.
     #[getter]
     fn file(&self) -> Option<&str> {
         self.file.as_deref()
@@ -137,7 +137,7 @@ impl SourceLine {
         self.function.as_deref()
     }
 
-    /// The name of the inlined function as in the source language.
+    /// The name of the inlined function in the source language.
     #[getter]
     fn demangled(&self) -> Option<String> {
         demangle(self.function.as_deref()?)
@@ -158,13 +158,13 @@ impl SourceLine {
 
 /// The source lines of all instructions of a module.
 pub(crate) struct Lines {
-    /// The list of each instruction, counted over the module.
+    /// The lines of each instruction, by its position in the module.
     lists: Vec<u32>,
     frames: Vec<Vec<SourceLine>>,
 }
 
 impl Lines {
-    /// `starts` are the numbers of instructions before each function, and of all.
+    /// `starts` are the numbers of instructions before each function, and the number of all instructions.
     pub(crate) fn new(ir: &IrModule, starts: &[u32]) -> Self {
         let source = SourceLines::new(ir);
         let count = starts.last().copied().unwrap_or(0);

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::diagnostic::Span;
 use crate::profile::InstructionProfile;
 
-/// What a launch did.
+/// The outcome of a launch.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; mov.u32 %r, 1; ret; }")
@@ -15,27 +15,27 @@ use crate::profile::InstructionProfile;
 /// (6, '', [])
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Outcome {
-    /// Executed instructions of warps.
+    /// The number of instructions that warps executed.
     #[pyo3(get)]
     pub(crate) steps: u64,
-    /// What the kernel printed.
+    /// The text that the kernel printed.
     #[pyo3(get)]
     pub(crate) output: String,
-    /// What checkers found.
+    /// The findings of checkers.
     pub(crate) findings: Vec<Finding>,
-    /// What was executed.
+    /// The profile, if it was counted.
     pub(crate) profile: Option<Vec<InstructionProfile>>,
 }
 
 #[pymethods]
 impl Outcome {
-    /// What checkers found.
+    /// The findings of checkers.
     #[getter]
     fn findings(&self) -> Vec<Finding> {
         self.findings.clone()
     }
 
-    /// What was executed, with `profile=True`, in the order of the module.
+    /// The profile: a row for each executed instruction, in the order of the module; `None` without `profile=True`.
     #[getter]
     fn profile(&self) -> Option<Vec<InstructionProfile>> {
         self.profile.clone()
@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// Something that a checker found while a kernel ran.
+/// A finding of a checker.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; add.u32 %r, %r, 1; ret; }")
@@ -88,31 +88,31 @@ impl Finding {
         self.report.checker.name()
     }
 
-    /// What is wrong.
+    /// The message.
     #[getter]
     fn message(&self) -> &str {
         &self.report.message
     }
 
-    /// How it can be corrected.
+    /// The advice how to correct the mistake, if there is any.
     #[getter]
     fn help(&self) -> &str {
         &self.report.help
     }
 
-    /// How often it was found at this instruction.
+    /// The number of times that the mistake was found at this instruction.
     #[getter]
     fn count(&self) -> u64 {
         self.report.count
     }
 
-    /// The first thread for which it was found.
+    /// The first thread for which the mistake was found.
     #[getter]
     fn at(&self) -> Occurrence {
         Occurrence::new(&self.report.at)
     }
 
-    /// The other side: of a race the earlier access, of freed memory the call of `free`.
+    /// The related access: the earlier access of a race, or the call of `free` for freed memory.
     #[getter]
     fn other(&self) -> Option<Occurrence> {
         let other = self.report.other.as_ref();
@@ -143,7 +143,7 @@ pub(crate) struct Occurrence {
     /// The text of the instruction; empty at the end of the function.
     #[pyo3(get)]
     instruction: String,
-    /// Where the instruction is in the source of the module.
+    /// The span of the instruction in the source of the module.
     #[pyo3(get)]
     span: Option<Span>,
     /// `%ctaid` of the thread.

@@ -53,7 +53,7 @@ impl Functions {
         }
     }
 
-    /// The definition of a name, else its first declaration.
+    /// The definition of a function, else its first declaration, by name.
     fn find(&self, name: &str) -> Option<FuncId> {
         let ir = &self.module.get().ir;
         let mut functions = self.ids.iter().copied().filter(|id| {
@@ -216,7 +216,7 @@ impl Function {
         self.module.get().ir.name(self.record().name)
     }
 
-    /// The name as in the source language; `None` if the name is not an encoded one of C++ or Rust.
+    /// The name in the source language; `None` if the name is not a mangled one of C++ or Rust.
     #[getter]
     fn demangled(&self) -> Option<String> {
         demangle(self.name())
@@ -228,13 +228,13 @@ impl Function {
         labels::kind(self.record().kind)
     }
 
-    /// Whether it is a kernel.
+    /// Whether the function is a kernel.
     #[getter]
     fn is_kernel(&self) -> bool {
         self.record().kind == FunctionKind::Entry
     }
 
-    /// Whether it has a body, which a declaration does not.
+    /// Whether the function has a body, unlike a declaration.
     #[getter]
     fn is_definition(&self) -> bool {
         self.record().body.is_some()
@@ -253,7 +253,7 @@ impl Function {
         self.list(self.record().interface.params, self.signature().params)
     }
 
-    /// What it returns.
+    /// The results.
     #[getter]
     fn results(&self) -> Vec<Parameter> {
         self.list(self.record().interface.returns, self.signature().results)
@@ -297,7 +297,7 @@ impl Function {
             .collect()
     }
 
-    /// The variables that are declared inside, parameters of calls among them.
+    /// The variables of the body, including parameters of calls.
     #[getter]
     fn variables(&self) -> Vec<Variable> {
         let Some(body) = self.body() else {
@@ -331,7 +331,7 @@ impl Function {
         self.cfg(py)?.blocks(py)
     }
 
-    /// The loops, outer ones before those inside.
+    /// The loops, outer ones before inner ones.
     #[getter]
     fn loops(&self, py: Python<'_>) -> PyResult<Vec<Loop>> {
         self.cfg(py)?.loops(py)
@@ -347,28 +347,28 @@ impl Function {
         })
     }
 
-    /// The functions that it calls by name, each once.
+    /// The functions that the function calls by name, each once.
     #[getter]
     fn callees(&self, py: Python<'_>) -> Vec<Self> {
         let calls = py.detach(|| self.module.get().calls());
         self.functions(py, calls.callees(self.id))
     }
 
-    /// The functions that call it by name, each once.
+    /// The functions that call the function by name, each once.
     #[getter]
     fn callers(&self, py: Python<'_>) -> Vec<Self> {
         let calls = py.detach(|| self.module.get().calls());
         self.functions(py, calls.callers(self.id))
     }
 
-    /// Whether it may call functions that the module does not name.
+    /// Whether the function may call functions that are not known.
     #[getter]
     fn may_call_unknown(&self, py: Python<'_>) -> bool {
         py.detach(|| self.module.get().calls())
             .may_call_unknown(self.id)
     }
 
-    /// Whether it may call itself, directly or through others.
+    /// Whether the function may call itself, directly or through others.
     #[getter]
     fn is_recursive(&self, py: Python<'_>) -> bool {
         py.detach(|| self.module.get().calls())
@@ -442,9 +442,9 @@ impl Function {
 #[pyclass(frozen, eq, hash, get_all, module = "ptxkit")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Parameter {
-    /// The name, if it has one.
+    /// The name, if there is one.
     name: Option<String>,
-    /// The type as written, with what it points to and its dimensions.
+    /// The type as written, with the attributes of a pointer and the dimensions.
     r#type: String,
     /// `"param"` or `"reg"`.
     space: &'static str,
@@ -485,7 +485,7 @@ impl Parameter {
 pub(crate) struct Register {
     /// The name. Where several registers have one name, a number follows: `%r1#2`.
     name: String,
-    /// The type that it is declared with, such as `".b32"`.
+    /// The declared type, such as `".b32"`.
     r#type: String,
 }
 

@@ -14,17 +14,7 @@ pub(crate) struct CallTable {
     parameters: Vec<Declaration>,
 }
 
-impl CallTable {
-    fn new(label: CodeLabel, results: Vec<Declaration>, parameters: Vec<Declaration>) -> Self {
-        Self {
-            label,
-            results,
-            parameters,
-        }
-    }
-}
-
-/// Parameters of these types.
+/// Declares parameters of these types. Their names are `name` with a number.
 fn declarations(types: &[String], name: &str) -> PyResult<Vec<Declaration>> {
     types
         .iter()
@@ -76,11 +66,15 @@ impl FunctionBuilder {
             .collect::<PyResult<Vec<_>>>()?;
         let (results, parameters) = interface(results, &parameters)?;
         let label = self.with(|builder| builder.call_targets(&functions))?;
-        lock(&self.tables).push(CallTable::new(label, results, parameters));
+        lock(&self.tables).push(CallTable {
+            label,
+            results,
+            parameters,
+        });
         Ok(Value(OperandExpr::Label(label)))
     }
 
-    /// The types of the parameters and results of what an indirect call calls, whatever function that is.
+    /// A prototype: the types of the parameters and results of the functions that an indirect call may call.
     #[pyo3(signature = (parameters, results=None))]
     fn call_prototype(
         &self,
@@ -89,13 +83,16 @@ impl FunctionBuilder {
     ) -> PyResult<Value> {
         let (results, parameters) = interface(results, &parameters)?;
         let label = self.with(|builder| builder.call_prototype(&results, &parameters))?;
-        let table = CallTable::new(label, results, parameters);
-        lock(&self.tables).push(table);
+        lock(&self.tables).push(CallTable {
+            label,
+            results,
+            parameters,
+        });
         Ok(Value(OperandExpr::Label(label)))
     }
 
-    /// Calls the function whose address a register has: declares parameters, stores the arguments, calls, and loads the results
-    /// into registers. `table` is one of `call_targets` or `call_prototype`.
+    /// Calls the function whose address is in a register: declares parameters, stores the arguments, calls, and loads the results
+    /// into registers. `table` is the result of `call_targets` or `call_prototype`.
     #[pyo3(signature = (address, table, arguments, results=None))]
     fn call_indirect(
         &self,
@@ -111,21 +108,17 @@ impl FunctionBuilder {
         let tables = lock(&self.tables);
         let table = tables
             .iter()
-            .find(|known_table| table.0 == OperandExpr::Label(known_table.label))
+            .find(|call_table| table.0 == OperandExpr::Label(call_table.label))
             .ok_or_else(|| {
                 PyTypeError::new_err("expected what `call_targets` or `call_prototype` returned")
             })?;
-        let header = FunctionHeader::new();
-        let header = table
-            .results
-            .iter()
-            .cloned()
-            .fold(header, FunctionHeader::result);
-        let header = table
-            .parameters
-            .iter()
-            .cloned()
-            .fold(header, FunctionHeader::param);
+        let mut header = FunctionHeader::new();
+        for result in &table.results {
+            header = header.result(result.clone());
+        }
+        for parameter in &table.parameters {
+            header = header.param(parameter.clone());
+        }
         self.with(|builder| {
             builder.call_indirect(address, table.label, &header, &results, &arguments)
         })

@@ -1,4 +1,4 @@
-//! Instructions, and sequences of them.
+//! Instructions and sequences of instructions.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use crate::function::Function;
 use crate::module::Module;
 use crate::operand::Operand;
 
-/// Instructions of a module, which become objects when they are used. Slices are again such sequences.
+/// A sequence of instructions of a module. The objects are created when they are accessed, and slices are sequences of this type.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { bar.sync 0; ret; }")
@@ -29,7 +29,7 @@ use crate::operand::Operand;
 #[pyclass(frozen, sequence, module = "ptxkit")]
 pub(crate) struct Instructions {
     module: Py<Module>,
-    /// The first one, counted over the whole module.
+    /// The position of the first instruction in the module.
     first: i64,
     step: i64,
     len: u32,
@@ -67,7 +67,7 @@ impl Instructions {
         }
     }
 
-    /// The number in the module of an element.
+    /// The position in the module of an element.
     fn number(&self, index: u32) -> u32 {
         (self.first + self.step * i64::from(index)) as u32
     }
@@ -163,7 +163,7 @@ impl InstructionIterator {
     }
 }
 
-/// One instruction.
+/// An instruction.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<3>; .reg .pred %p; @%p add.s32 %r1, %r2, 4; }")
@@ -189,18 +189,18 @@ impl Instruction {
         Some(ir.signature(inst.sig))
     }
 
-    /// Reads what the instruction does. `None` for a function without a body.
+    /// Applies `f` to the facts of the instruction. `None` for a function without a body.
     fn with_facts<T>(&self, read: impl FnOnce(Facts<'_>) -> T) -> Option<T> {
         let facts = self.module.get().function_facts(self.function)?;
         Some(read(facts.inst(self.id)))
     }
 
-    /// Whether its facts fulfill a condition.
+    /// Whether the facts of the instruction satisfy a condition.
     fn is(&self, condition: impl FnOnce(&Facts<'_>) -> bool) -> bool {
         self.with_facts(|facts| condition(&facts)).unwrap_or(false)
     }
 
-    /// The names of the registers that are mentioned as `is_selected` says, each once.
+    /// The names of the registers whose uses `is_selected` selects, each once.
     fn registers<'py>(
         &self,
         py: Python<'py>,
@@ -226,7 +226,7 @@ impl Instruction {
         PyTuple::new(py, texts)
     }
 
-    /// Its position among the instructions of the module.
+    /// The position of the instruction in the module.
     fn number(&self) -> usize {
         self.module.get().start(self.function.index()) as usize + self.id.index()
     }
@@ -239,7 +239,7 @@ impl Instruction {
             .copied()
     }
 
-    /// The instruction that is a statement.
+    /// The instruction of a statement.
     pub(crate) fn at(module: Py<Module>, function: FuncId, stmt: StmtId) -> Option<Self> {
         let statement = module.get().ir.body(function)?.statement(stmt)?;
         match statement {
@@ -273,13 +273,13 @@ impl Instruction {
 
 #[pymethods]
 impl Instruction {
-    /// The function that it is in.
+    /// The function that contains the instruction.
     #[getter]
     fn function(&self, py: Python<'_>) -> Function {
         Function::new(self.module.clone_ref(py), self.function)
     }
 
-    /// Its position among the instructions of the function.
+    /// The position of the instruction in the function.
     #[getter]
     fn index(&self) -> usize {
         self.id.index()
@@ -338,7 +338,7 @@ impl Instruction {
         Operand::tuple(py, &self.module, self.function, operands)
     }
 
-    /// The predicate under which it executes.
+    /// The guard.
     #[getter]
     fn guard(&self) -> Option<Guard> {
         let (ir, body, inst) = self.parts()?;
@@ -353,27 +353,27 @@ impl Instruction {
         Some(Guard::new(name, guard.sense.is_negated()))
     }
 
-    /// The names of the registers that it reads, that of its guard included.
+    /// The names of the registers that the instruction reads, including that of its guard.
     ///
-    /// Where several registers have one name, a number follows: `%r1#2`.
+    /// Registers with equal names get a number: `%r1#2`.
     #[getter]
     fn reads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.registers(py, |mention| mention.usage.reads())
     }
 
-    /// The names of the registers that it writes whenever it is reached.
+    /// The names of the registers that the instruction writes whenever it is reached.
     #[getter]
     fn writes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.registers(py, |mention| mention.usage.writes())
     }
 
-    /// The names of the registers that it may write, but need not: under a guard, or because it is unknown.
+    /// The names of the registers that the instruction writes only under a guard, or that an unknown instruction may write.
     #[getter]
     fn conditional_writes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.registers(py, |mention| mention.usage.may_write())
     }
 
-    /// Its accesses to memory.
+    /// The memory accesses.
     #[getter]
     fn memory(&self) -> Vec<MemoryAccess> {
         let Some((ir, body, _)) = self.parts() else {
@@ -388,50 +388,50 @@ impl Instruction {
         .unwrap_or_default()
     }
 
-    /// Whether it does something besides writing its registers, reading memory and going on.
+    /// Whether the instruction has an effect besides writing its registers and reading memory.
     #[getter]
     fn side_effects(&self) -> bool {
         self.is(|facts| facts.has_side_effects())
     }
 
-    /// Whether the tables know it. Else its facts are the worst that may be.
+    /// Whether the instruction is known. The facts of an unknown instruction are the most pessimistic ones.
     #[getter]
     fn is_known(&self) -> bool {
         self.is(|facts| facts.is_known())
     }
 
-    /// Whether it waits for other threads, or lets them wait.
+    /// Whether the instruction is a barrier, or arrives at one.
     #[getter]
     fn is_barrier(&self) -> bool {
         self.is(|facts| facts.is_barrier())
     }
 
-    /// Whether it orders memory accesses.
+    /// Whether the instruction orders memory accesses.
     #[getter]
     fn is_fence(&self) -> bool {
         self.is(|facts| facts.is_fence())
     }
 
-    /// Whether it multiplies matrices on tensor cores.
+    /// Whether the instruction multiplies matrices on tensor cores.
     #[getter]
     fn is_matrix_multiply(&self) -> bool {
         self.is(|facts| facts.is_matrix_multiply())
     }
 
-    /// Whether it may be removed where nothing that it writes is read.
+    /// Whether the instruction may be removed if none of its results is read.
     #[getter]
     fn may_be_removed(&self) -> bool {
         self.is(|facts| facts.may_be_removed())
     }
 
-    /// What it does to control flow: `"next"`, `"jump"`, `"table"`, `"call"`, `"return"`, `"exit"`, `"trap"` or `"unknown"`.
+    /// The effect on control flow: `"next"`, `"jump"`, `"table"`, `"call"`, `"return"`, `"exit"`, `"trap"` or `"unknown"`.
     #[getter]
     fn flow(&self) -> &'static str {
         let flow = self.with_facts(|facts| facts.flow());
         labels::flow(flow.unwrap_or(Flow::Unknown))
     }
 
-    /// The names of the labels that it may jump to.
+    /// The names of the labels to which the instruction may jump.
     #[getter]
     fn targets(&self) -> Vec<String> {
         let Some((ir, body, _)) = self.parts() else {
@@ -445,7 +445,7 @@ impl Instruction {
         .unwrap_or_default()
     }
 
-    /// The names of the functions that it may call; `None` if it is not a call, or may call any function.
+    /// The names of the functions that the instruction may call; `None` if it is not a call, or may call any function.
     #[getter]
     fn callees(&self) -> Option<Vec<String>> {
         let (ir, body, _) = self.parts()?;
@@ -457,14 +457,14 @@ impl Instruction {
         .flatten()
     }
 
-    /// The section of the PTX ISA manual that describes it, such as `"9.7.1.1"`.
+    /// The section of the PTX ISA manual that describes the instruction, such as `"9.7.1.1"`.
     #[getter]
     fn section(&self) -> Option<&'static str> {
         self.with_facts(|facts| facts.section())
             .filter(|section| !section.is_empty())
     }
 
-    /// The lines of the program that was compiled to it, the innermost first and then those of the calls that were inlined.
+    /// The source lines, the innermost first and then those of the inlined calls.
     #[getter]
     fn source(&self, py: Python<'_>) -> Vec<SourceLine> {
         let module = self.module.get();
@@ -472,7 +472,7 @@ impl Instruction {
         lines.of(self.number()).to_vec()
     }
 
-    /// The basic block that it is in.
+    /// The basic block that contains the instruction.
     #[getter]
     fn block(&self, py: Python<'_>) -> PyResult<Option<Block>> {
         let place = self.place(py)?;
@@ -483,13 +483,13 @@ impl Instruction {
         Ok(id.map(|id| place.block(py, id)))
     }
 
-    /// The names of the registers whose values are used by it or later.
+    /// The names of the registers that are live before the instruction.
     #[getter]
     fn live_before<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         self.live(py, Side::Before)
     }
 
-    /// The names of the registers whose values are used after it.
+    /// The names of the registers that are live after the instruction.
     #[getter]
     fn live_after<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         self.live(py, Side::After)
@@ -520,7 +520,7 @@ impl Instruction {
     }
 }
 
-/// The names of the operands that have one.
+/// The names of the operands that have names.
 fn operand_names(ir: &ptxkit::ir::Module, body: &Body, operands: &[IrOperand]) -> Vec<String> {
     operands
         .iter()

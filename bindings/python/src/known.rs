@@ -26,14 +26,14 @@ struct LintFinding {
     degree: Option<u32>,
 }
 
-/// `None`, where nothing is known.
+/// The value of a dictionary that stands for `None`.
 fn none(py: Python<'_>) -> Bound<'_, PyAny> {
     py.None().into_bound(py)
 }
 
 #[pymethods]
 impl Instruction {
-    /// In which threads each register that it writes is the same afterwards: `"grid"`, `"cluster"`, `"cta"`, `"warp"` or `"varying"`.
+    /// The uniformity of each register that the instruction writes: `"grid"`, `"cluster"`, `"cta"`, `"warp"` or `"varying"`.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<2>; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; }")
@@ -56,8 +56,8 @@ impl Instruction {
             .collect()
     }
 
-    /// The registers that it writes as sums of multiples of thread and block indices, parameters, addresses and loop counters; those
-    /// of which nothing is known are not there.
+    /// The affine forms of the registers that the instruction writes: sums of multiples of thread and block indices, parameters, addresses and loop counters.
+    /// Registers without a known form are omitted.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<2>; mov.u32 %r0, %tid.x; mad.lo.u32 %r1, %r0, 4, 16; }")
@@ -82,8 +82,8 @@ impl Instruction {
             .collect()
     }
 
-    /// How the lanes of a warp access memory with it, parameters not included: a dictionary with `pattern` (`"uniform"`, `"consecutive"`, `"strided"` or
-    /// `"scattered"`), `stride` in bytes, `sectors` of 32 bytes in global memory, `degree` of bank conflicts in shared memory, and what this `assumes`.
+    /// The access pattern of the lanes of a warp, except for parameters: a dictionary with `pattern` (`"uniform"`, `"consecutive"`, `"strided"` or
+    /// `"scattered"`), `stride` in bytes, `sectors` of 32 bytes in global memory, `degree` of bank conflicts in shared memory, and the assumptions, `assumes`.
     /// `None` if the addresses are not known.
     ///
     /// >>> import ptxkit
@@ -108,7 +108,7 @@ impl Instruction {
 
 #[pymethods]
 impl Block {
-    /// The largest group of threads of which all execute the block or none: `"grid"`, `"cluster"`, `"cta"`, `"warp"` or `"varying"`.
+    /// The largest group of threads that execute the block together or not at all: `"grid"`, `"cluster"`, `"cta"`, `"warp"` or `"varying"`.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; .reg .b32 %r; mov.u32 %r, %tid.x; setp.eq.u32 %p, %r, 0; @%p bra L; bar.sync 0; L: ret; }")
@@ -126,8 +126,8 @@ impl Block {
 
 #[pymethods]
 impl Loop {
-    /// How often it is repeated each time that it is entered: a dictionary with the `count`, if that is a number, its `form`, whether it is `exact` and not
-    /// at most, and whether it `assumes_no_wrap`. `None` if nothing is known.
+    /// The trip count: a dictionary with the `count`, if it is a number, its `form`, whether it is `exact` instead of an upper bound,
+    /// and whether it `assumes_no_wrap`. `None` if nothing is known.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; .reg .b32 %r; mov.b32 %r, 0; L: add.s32 %r, %r, 2; setp.lt.s32 %p, %r, 10; @%p bra L; ret; }")
@@ -177,7 +177,7 @@ impl Module {
         to_python(py, &described.collect::<Vec<_>>())
     }
 
-    /// What bounds the performance of its functions: the object that `ptxkit report --format json` writes.
+    /// The factors that limit the performance of the functions: the object that `ptxkit report --format json` writes.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .f32 %f; fma.rn.f32 %f, %f, %f, %f; ret; }")

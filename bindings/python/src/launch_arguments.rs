@@ -14,7 +14,7 @@ pub(crate) enum Argument<'py> {
     Buffer(Buffer<'py>),
 }
 
-/// The bytes of an object with the buffer protocol.
+/// An object with the buffer protocol.
 pub(crate) struct Buffer<'py> {
     view: Bound<'py, PyAny>,
     is_read_only: bool,
@@ -48,7 +48,7 @@ impl<'py> Buffer<'py> {
         self.view.call_method0("tobytes")?.extract()
     }
 
-    /// Copies bytes to the object, unless it cannot be changed.
+    /// Copies bytes to the object, unless it is read-only.
     pub(crate) fn set(&self, bytes: &[u8]) -> PyResult<()> {
         if self.is_read_only || bytes.is_empty() {
             return Ok(());

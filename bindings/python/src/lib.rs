@@ -1,6 +1,6 @@
-//! The Python package `ptxkit`: modules, functions and instructions as objects, and what the toolkit does with them.
+//! The Python package `ptxkit`: modules, functions and instructions as objects, and the functions of the toolkit.
 //!
-//! Objects are views: a [`module::Module`] owns the records of a file, and the others are ids in it.
+//! Objects are views: a [`module::Module`] owns the records of a file, and the other objects contain ids in it.
 #![forbid(unsafe_code)]
 
 mod build;

@@ -1,4 +1,4 @@
-//! Running kernels without a GPU.
+//! Launches of kernels without a GPU.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::launch_arguments::{Argument, Buffer};
 use crate::module::Module;
 use crate::profile::InstructionProfile;
 
-/// The time between two checks for Ctrl-C.
+/// The time between two checks whether Ctrl-C was pressed.
 const POLL: Duration = Duration::from_millis(50);
 
 /// A module and the memory of a device, without a GPU.
@@ -63,11 +63,11 @@ pub(crate) struct Machine {
 
 struct State {
     machine: vm::Machine<'static>,
-    /// Memory of earlier launches, by its size in bytes.
+    /// Buffers of earlier launches that can be used again, by size in bytes.
     free: BTreeMap<u64, Vec<u64>>,
 }
 
-/// A module that Python owns.
+/// A module that a Python object owns.
 struct Shared(Py<Module>);
 
 impl Borrow<IrModule> for Shared {
@@ -76,7 +76,7 @@ impl Borrow<IrModule> for Shared {
     }
 }
 
-/// The threads of rayon.
+/// The threads of rayon, for the workers of a launch.
 #[derive(Debug)]
 struct Threads;
 
@@ -127,7 +127,7 @@ fn order(object: &Bound<'_, PyAny>) -> PyResult<Schedule> {
 }
 
 impl State {
-    /// Memory with these bytes; gives its address.
+    /// Copies bytes to memory. Returns their address.
     fn place(&mut self, bytes: &[u8]) -> PyResult<u64> {
         let size = bytes.len() as u64;
         let address = match self.free.get_mut(&size).and_then(Vec::pop) {
@@ -220,18 +220,20 @@ impl Machine {
     #[getter]
     fn kernels(&self) -> Vec<String> {
         let ir = &self.module.get().ir;
-        let kernels = ir.functions().iter().map(|(_, function)| function);
-        let kernels = kernels.filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
-        kernels.map(|f| ir.name(f.name).to_owned()).collect()
+        ir.functions()
+            .values()
+            .filter(|f| f.kind == FunctionKind::Entry && f.body.is_some())
+            .map(|f| ir.name(f.name).to_owned())
+            .collect()
     }
 
-    /// Allocates bytes of global memory, all zero; gives their address.
+    /// Allocates bytes of global memory, all zero. Returns their address.
     fn allocate(&self, bytes: u64) -> PyResult<u64> {
         let address = self.state()?.machine.allocate(bytes);
         address.ok_or_else(|| PyMemoryError::new_err("more than 1 TiB"))
     }
 
-    /// Bytes of global memory.
+    /// Reads bytes of global memory.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -244,9 +246,9 @@ impl Machine {
 
     /// Copies an object with the buffer protocol to global memory.
     fn write(&self, address: u64, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let buffer = Buffer::of(data)?;
-        let buffer = buffer.ok_or_else(|| PyTypeError::new_err("the object has no buffer"))?;
-        let bytes = buffer.bytes()?;
+        let bytes = Buffer::of(data)?
+            .ok_or_else(|| PyTypeError::new_err("the object has no buffer"))?
+            .bytes()?;
         let written = self.state()?.machine.write(address, &bytes);
         Ok(written.map_err(Failure::from)?)
     }
@@ -259,10 +261,10 @@ impl Machine {
     /// Runs a kernel to its end.
     ///
     /// `grid`, `block` and `cluster` are CTAs, threads and CTAs of a cluster: a number, or up to three. `shared` is the number of bytes of dynamic shared
-    /// memory. `checks` are names of checkers: `memcheck`, `initcheck`, `synccheck`, `racecheck`. With `profile` it is counted what is executed. `schedule` is the seed of a random order of warps
-    /// and CTAs, or a text such as `starve:1`. `model` is the target whose tensor cores sums are like. `max_steps` limits the executed instructions of
+    /// memory. `checks` are names of checkers: `memcheck`, `initcheck`, `synccheck`, `racecheck`. With `profile`, executed instructions are counted. `schedule` is the seed of a random order of warps
+    /// and CTAs, or a text such as `starve:1`. `model` is the target whose tensor cores are imitated. `max_steps` limits the executed instructions of
     /// warps, `max_memory` the memory of the host in bytes, and `timeout` the time in seconds. Raises `PtxError` if an
-    /// instruction fails; `output`, `findings` and `profile` have what happened before.
+    /// instruction fails; `output`, `findings` and `profile` then describe the execution until the failure.
     #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), profile=false, schedule=None, model=None, max_steps=None, max_memory=None, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn launch(
@@ -300,8 +302,8 @@ impl Machine {
             launch.limits.memory_bytes = bytes;
         }
         if let Some(seconds) = timeout {
-            let time = Duration::try_from_secs_f64(seconds);
-            let time = time.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let time = Duration::try_from_secs_f64(seconds)
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
             launch.limits.time = Some(time);
         }
         let mut state = self.state()?;
@@ -323,19 +325,19 @@ impl Machine {
         })
     }
 
-    /// What the kernel of the last launch printed, also if it failed.
+    /// The text that the kernel of the last launch printed, also if it failed.
     #[getter]
     fn output(&self) -> PyResult<String> {
         Ok(String::from_utf8_lossy(self.state()?.machine.output()).into_owned())
     }
 
-    /// What checkers found in the last launch, also if it failed.
+    /// The findings of the last launch, also if it failed.
     #[getter]
     fn findings(&self) -> PyResult<Vec<Finding>> {
         Ok(Finding::all(self.state()?.machine.reports()))
     }
 
-    /// What the last launch executed, also if it failed; `None` if it was not counted. In the order of the module.
+    /// The profile of the last launch, also if it failed, in the order of the module; `None` if it was not counted.
     #[getter]
     fn profile(&self) -> PyResult<Option<Vec<InstructionProfile>>> {
         Ok(self.rows(&*self.state()?))
@@ -353,7 +355,7 @@ impl Machine {
         Some(InstructionProfile::all(&self.module.get().ir, profile))
     }
 
-    /// Adds the arguments of a launch; gives the buffers with their addresses and sizes.
+    /// Adds the arguments of a launch. Returns the buffers with their addresses and sizes.
     fn pass<'py>(
         &self,
         launch: &mut Launch,
@@ -363,14 +365,16 @@ impl Machine {
         let ir = &self.module.get().ir;
         let function = ir
             .function(&launch.kernel)
-            .and_then(|id| ir.functions().get(id));
-        let function = function
+            .and_then(|id| ir.functions().get(id))
             .ok_or_else(|| Failure::new(format!("there is no kernel `{}`", launch.kernel)))?;
         let params = function.interface.params.of(ir.params());
         if params.len() != arguments.len() {
-            let (wanted, found) = (params.len(), arguments.len());
-            let why = format!("`{}` has {wanted} parameters, not {found}", launch.kernel);
-            return Err(PyTypeError::new_err(why));
+            let (expected, actual) = (params.len(), arguments.len());
+            let message = format!(
+                "`{}` has {expected} parameters, not {actual}",
+                launch.kernel
+            );
+            return Err(PyTypeError::new_err(message));
         }
         let pointer = usize::from(ir.header().address_size.unwrap_or(32)) / 8;
         let mut buffers = Vec::new();

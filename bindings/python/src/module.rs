@@ -1,4 +1,4 @@
-//! A module: one PTX file, and what is computed about it when it is asked for.
+//! A module: one PTX file, and results about it that are computed on demand.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ use pyo3::types::{PyString, PyTuple};
 use crate::diagnostic::Diagnostic;
 use crate::facts::Lines;
 
-/// One PTX file. Modules do not change: edits and rewrites make new ones.
+/// A PTX file. Modules do not change: edits and rewrites return new ones.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ret; }")
@@ -39,7 +39,7 @@ pub(crate) struct Module {
     source_lines: OnceLock<Lines>,
     calls: OnceLock<CallGraph>,
     uniformity: OnceLock<ModuleUniformity>,
-    /// The number of instructions before each function, and of all.
+    /// The number of instructions before each function, and the number of all instructions.
     starts: Vec<u32>,
     mnemonics: Vec<Mnemonic>,
 }
@@ -59,7 +59,7 @@ impl Mnemonic {
     }
 }
 
-/// Results about a function that are computed when they are asked for.
+/// Results about a function that are computed on demand.
 #[derive(Default)]
 struct FunctionCache {
     statements: OnceLock<Vec<StmtId>>,
@@ -84,7 +84,7 @@ impl Names {
         }
     }
 
-    /// The name of a variable. The same object each time.
+    /// The name of a variable. Every call returns the same object.
     pub(crate) fn get(&self, py: Python<'_>, variable: VariableId) -> Py<PyString> {
         let new_string = || PyString::new(py, self.text.get(variable)).unbind();
         match self.strings.get(variable.index()) {
@@ -110,7 +110,7 @@ impl Names {
 }
 
 impl Module {
-    /// Parses a text. Needs no GIL.
+    /// Parses a text. The caller need not hold the GIL.
     pub(crate) fn parsed(text: impl Into<SourceText>, name: Option<String>) -> Self {
         let parsed = ptxkit::parse::parse_with(text, &Default::default());
         let ir = parsed.module;
@@ -135,7 +135,7 @@ impl Module {
         }
     }
 
-    /// Whether two modules are equal: the same text.
+    /// Whether two modules have the same text.
     pub(crate) fn same(left: &Py<Self>, right: &Py<Self>) -> bool {
         left.is(right) || left.get().ir.source() == right.get().ir.source()
     }
@@ -161,7 +161,7 @@ impl Module {
         self.tables().function(&self.ir, id).ok().flatten()
     }
 
-    /// The analyses of a function that has a body. They are shared by all that ask for them.
+    /// The analyses of a function that has a body. All callers share them.
     pub(crate) fn analysis(&self, id: FuncId) -> Option<FunctionAnalysis<'_>> {
         let facts = self.function_facts(id)?;
         let cell = &self.functions.get(id.index())?.analysis;
@@ -169,7 +169,7 @@ impl Module {
         FunctionAnalysis::resume(facts, saved).ok()
     }
 
-    /// The sets of threads in which values are the same.
+    /// The uniformity of the values of all functions.
     pub(crate) fn uniformity(&self) -> &ModuleUniformity {
         self.uniformity
             .get_or_init(|| ModuleUniformity::new(&self.facts()))
@@ -193,7 +193,7 @@ impl Module {
             .get_or_init(|| Lines::new(&self.ir, &self.starts))
     }
 
-    /// The statements that the instructions of a function are, by instruction.
+    /// The statement of each instruction of a function.
     pub(crate) fn statements(&self, id: FuncId) -> &[StmtId] {
         let Some((body, cell)) = self.ir.body(id).zip(self.functions.get(id.index())) else {
             return &[];
@@ -211,7 +211,7 @@ impl Module {
         })
     }
 
-    /// The number of instructions before each function, and of all.
+    /// The number of instructions before each function, and the number of all instructions.
     pub(crate) fn starts(&self) -> &[u32] {
         &self.starts
     }
@@ -221,7 +221,7 @@ impl Module {
         self.starts.get(function).copied().unwrap_or(0)
     }
 
-    /// The opcode of a mnemonic. The same object each time.
+    /// The opcode of a mnemonic. Every call returns the same object.
     pub(crate) fn opcode(&self, py: Python<'_>, id: SigId) -> Py<PyString> {
         let new_string = || PyString::intern(py, self.ir.signature(id).opcode_text()).unbind();
         match self.mnemonics.get(id.index()) {
@@ -230,7 +230,7 @@ impl Module {
         }
     }
 
-    /// The modifiers of a mnemonic. The same object each time.
+    /// The modifiers of a mnemonic. Every call returns the same object.
     pub(crate) fn modifiers(&self, py: Python<'_>, id: SigId) -> PyResult<Py<PyTuple>> {
         let new_tuple = || {
             let signature = self.ir.signature(id);
@@ -250,12 +250,12 @@ impl Module {
         }
     }
 
-    /// The text of a place.
+    /// The text of a span.
     pub(crate) fn text_of(&self, span: ptxkit::ir::Span) -> Cow<'_, str> {
         String::from_utf8_lossy(span.of(self.ir.source()))
     }
 
-    /// Diagnostics with their lines and columns.
+    /// Adds lines and columns to diagnostics.
     pub(crate) fn with_positions(&self, diagnostics: Vec<IrDiagnostic>) -> Vec<Diagnostic> {
         diagnostics
             .into_iter()
@@ -265,7 +265,7 @@ impl Module {
 }
 
 impl Module {
-    /// All diagnostics that the options select. Needs no GIL.
+    /// All diagnostics that the options select. The caller need not hold the GIL.
     pub(crate) fn diagnose(
         &self,
         options: &Options,

@@ -16,13 +16,13 @@ use crate::module::Module;
 
 #[pymethods]
 impl Module {
-    /// The path of the file, or the name that `parse` was given.
+    /// The path of the file, or the name that was passed to `parse`.
     #[getter]
     fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The text, as bytes. Spans are ranges of these.
+    /// The text as bytes. Spans are ranges of these bytes.
     #[getter]
     fn source<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.ir.source())
@@ -88,7 +88,7 @@ impl Module {
         Instructions::of_module(slf)
     }
 
-    /// What the parser reports.
+    /// The diagnostics of the parser.
     #[getter]
     fn diagnostics(&self) -> Vec<Diagnostic> {
         self.with_positions(self.diagnostics.clone())
@@ -96,8 +96,8 @@ impl Module {
 
     /// All errors and warnings, in the order of the text.
     ///
-    /// `target` and `version` replace those of the header. `unused` adds warnings about unused code, `mistakes` those about
-    /// registers that nothing writes and accesses that are never aligned.
+    /// `target` and `version` replace those of the header. `unused` adds warnings about unused code, and `mistakes` adds warnings about
+    /// registers that are never written and accesses that are never aligned.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1; }")
@@ -118,7 +118,7 @@ impl Module {
         Ok(py.detach(|| self.with_positions(self.diagnose(&options, unused, mistakes))))
     }
 
-    /// A diagnostic with the lines of the source that it is about.
+    /// The text of a diagnostic with its lines of the source.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ret }", name="k.ptx")
@@ -129,7 +129,7 @@ impl Module {
         diagnostic.ir().render(name, self.ir.source())
     }
 
-    /// Where a place in the source begins: line and column, both from 1.
+    /// The line and the column of the start of a span, both from 1.
     fn position(&self, offset: u32) -> (u32, u32) {
         let position = self.lines().position(offset);
         (position.line, position.column)

@@ -27,7 +27,7 @@ pub(crate) struct Operand {
 }
 
 impl Operand {
-    /// `None` where there is no operand.
+    /// The operand; `None` for an omitted one.
     pub(crate) fn new(module: Py<Module>, function: FuncId, operand: IrOperand) -> Option<Self> {
         let is_there = operand != IrOperand::Absent;
         is_there.then_some(Self {
@@ -121,7 +121,7 @@ impl Operand {
         operand_name(&self.module.get().ir, self.body()?, self.operand)
     }
 
-    /// The type that a register is declared with, such as `".b32"` or `".v2.f32"`.
+    /// The declared type of a register, such as `".b32"` or `".v2.f32"`.
     #[getter]
     fn r#type(&self) -> Option<String> {
         let IrOperand::Reg(id) = self.operand else {
@@ -135,7 +135,7 @@ impl Operand {
         ))
     }
 
-    /// The number that an immediate is: an `int` or a `float`.
+    /// The number of an immediate: an `int` or a `float`.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = match self.operand {
@@ -157,19 +157,19 @@ impl Operand {
         number.flatten().transpose()
     }
 
-    /// What the offset of an address is added to.
+    /// The base of an address.
     #[getter]
     fn base(&self, py: Python<'_>) -> Option<Self> {
         self.part(py, self.address()?.base)
     }
 
-    /// What is added to the base of an address.
+    /// The offset of an address.
     #[getter]
     fn offset(&self, py: Python<'_>) -> Option<Self> {
         self.part(py, self.address()?.offset)
     }
 
-    /// The part of a register that is meant, such as `"x"` or `"b0"`.
+    /// The selected part of a register, such as `"x"` or `"b0"`.
     #[getter]
     fn component(&self) -> Option<String> {
         let IrOperand::Component(selector, _) = self.operand else {
@@ -180,7 +180,7 @@ impl Operand {
         Some(text)
     }
 
-    /// The operands that it consists of: the elements of a vector or a list, both halves of a pair, what follows a sign.
+    /// The parts of the operand: the elements of a vector or a list, both halves of a pair, or the operand after a sign.
     #[getter]
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let pair;

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 
 use crate::diagnostic::Span;
 
-/// How an instruction was executed in a launch with `profile=True`.
+/// The executions of an instruction in a launch with `profile=True`.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; mov.u32 %r, %tid.x; ret; }")
@@ -23,10 +23,10 @@ pub(crate) struct InstructionProfile {
     /// The text of the instruction.
     #[pyo3(get)]
     instruction: String,
-    /// Where the instruction is in the source of the module.
+    /// The span of the instruction in the source of the module.
     #[pyo3(get)]
     span: Option<Span>,
-    /// Its line in the source of the module, counted from 1.
+    /// The line of the instruction in the source of the module, from 1.
     #[pyo3(get)]
     line: Option<u32>,
     counts: vm::InstructionProfile,
@@ -58,19 +58,19 @@ impl InstructionProfile {
 
 #[pymethods]
 impl InstructionProfile {
-    /// How often warps executed it. One that waits is counted each time it is tried.
+    /// The number of executions by warps. Each attempt of an instruction that waits is counted.
     #[getter]
     fn executions(&self) -> u64 {
         self.counts.executions
     }
 
-    /// The lanes for which its guard held, in all of these executions.
+    /// The number of lanes for which the guard was true, summed over the executions.
     #[getter]
     fn lanes(&self) -> u64 {
         self.counts.lanes
     }
 
-    /// The memory that it accessed, at most one entry for each space.
+    /// The memory that the instruction accessed, at most one entry for each space.
     #[getter]
     fn memory(&self) -> Vec<MemoryCounts> {
         self.counts
@@ -80,13 +80,13 @@ impl InstructionProfile {
             .collect()
     }
 
-    /// The products of matrices that it computed.
+    /// The products of matrices that the instruction computed.
     #[getter]
     fn matrix(&self) -> Option<MatrixCounts> {
         self.counts.matrix.map(MatrixCounts)
     }
 
-    /// The same as a dictionary of plain values, as for JSON or a row of a table.
+    /// The row as a dictionary of plain values, for JSON or a table.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let row = PyDict::new(py);
         row.set_item("function", &self.function)?;
@@ -113,7 +113,7 @@ impl InstructionProfile {
     }
 }
 
-/// How an instruction accessed a memory.
+/// The accesses of an instruction to a memory.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.shared .u32 s[32];\n.entry k() { st.shared.u32 [s], 1; ret; }")
@@ -126,43 +126,43 @@ pub(crate) struct MemoryCounts(MemoryProfile);
 
 #[pymethods]
 impl MemoryCounts {
-    /// `.global`, also for constants and the heap, `.shared`, `.local` or `.param`.
+    /// The state space: `.global`, also for constants and the heap, `.shared`, `.local` or `.param`.
     #[getter]
     fn space(&self) -> &'static str {
         self.0.space.text()
     }
 
-    /// The bytes of all lanes.
+    /// The number of bytes that all lanes accessed.
     #[getter]
     fn bytes(&self) -> u64 {
         self.0.bytes
     }
 
-    /// Loads, stores and atomic operations of warps; 0 for copies and other actions.
+    /// The number of loads, stores and atomic operations of warps; 0 for copies and other actions.
     #[getter]
     fn requests(&self) -> u64 {
         self.0.requests
     }
 
-    /// The different sectors of 32 bytes in global memory, summed over the requests.
+    /// The number of distinct 32-byte sectors of global memory, summed over the requests.
     #[getter]
     fn sectors(&self) -> u64 {
         self.0.sectors
     }
 
-    /// How often shared memory was accessed for the requests.
+    /// The number of passes over shared memory for the requests.
     #[getter]
     fn passes(&self) -> u64 {
         self.0.passes
     }
 
-    /// The passes over shared memory that more than one lane at a bank cost.
+    /// The number of passes over shared memory that bank conflicts caused.
     #[getter]
     fn bank_conflicts(&self) -> u64 {
         self.0.passes - self.0.least_passes
     }
 
-    /// The same as a dictionary.
+    /// The values as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let row = PyDict::new(py);
         row.set_item("space", self.space())?;
@@ -198,7 +198,7 @@ pub(crate) struct MatrixCounts(MatrixProfile);
 
 #[pymethods]
 impl MatrixCounts {
-    /// Rows of the result, its columns, and the columns of the first factor.
+    /// The numbers of rows of the result, its columns, and the columns of the first factor.
     #[getter]
     fn shape(&self) -> (u32, u32, u32) {
         self.0.shape.into()
@@ -216,19 +216,19 @@ impl MatrixCounts {
         self.0.sparse
     }
 
-    /// How often a warp computed a product.
+    /// The number of products that warps computed.
     #[getter]
     fn products(&self) -> u64 {
         self.0.products
     }
 
-    /// Multiplications of elements with the addition of each result.
+    /// The number of multiplications of elements, each with an addition.
     #[getter]
     fn multiply_adds(&self) -> u64 {
         self.0.multiply_adds
     }
 
-    /// The same as a dictionary.
+    /// The values as a dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let row = PyDict::new(py);
         row.set_item("shape", self.shape())?;

@@ -15,7 +15,7 @@ use crate::instruction::Instruction;
 
 #[pymethods]
 impl Function {
-    /// Which writes of registers reach which reads. Raises `PtxError` for a function without a body.
+    /// The reaching definitions of the registers. Raises `PtxError` for a function without a body.
     #[getter]
     fn reaching(&self, py: Python<'_>) -> PyResult<Reaching> {
         let place = Place::new(py, self)?;
@@ -40,7 +40,7 @@ impl Function {
     }
 }
 
-/// Which writes of registers reach which reads in a function.
+/// The reaching definitions of a function: the writes of registers that each read may see.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<3>; .reg .pred %p; mov.b32 %r1, 2; @%p mov.b32 %r1, 3; add.s32 %r2, %r1, 1; }")
@@ -72,7 +72,7 @@ impl Reaching {
             .collect()
     }
 
-    /// The statement that an instruction is, and the number of a register.
+    /// The statement of an instruction and the variable of a register.
     fn site(&self, instruction: &Instruction, register: &str) -> PyResult<(StmtId, VariableId)> {
         let stmt = self.place.stmt(instruction)?;
         match self.registers.get(register) {
@@ -91,7 +91,7 @@ impl Reaching {
 
 #[pymethods]
 impl Reaching {
-    /// The instructions that may have written what an instruction reads in a register. Raises `PtxError` if it does not read it.
+    /// The instructions that may have written the value that an instruction reads from a register. Raises `PtxError` if it does not read the register.
     fn definitions(
         &self,
         py: Python<'_>,
@@ -103,17 +103,18 @@ impl Reaching {
         Ok(self.instructions(py, sites.map(|(_, site)| site.stmt)))
     }
 
-    /// The instructions that may read what an instruction writes to a register. Raises `PtxError` if it does not write it.
+    /// The instructions that may read the value that an instruction writes to a register. Raises `PtxError` if it does not write the register.
     fn uses(&self, py: Python<'_>, at: &Instruction, register: &str) -> PyResult<Vec<Instruction>> {
-        let definition = self.writes.get(&self.site(at, register)?);
-        let definition = definition
+        let definition = self
+            .writes
+            .get(&self.site(at, register)?)
             .ok_or_else(|| Failure::new(format!("the instruction does not write `{register}`")))?;
         let uses = self.reaching.uses_of(*definition).iter();
         let sites = uses.filter_map(|id| self.reaching.uses().nth(id.as_u32() as usize));
         Ok(self.instructions(py, sites.map(|(_, site)| site.stmt)))
     }
 
-    /// Whether a register that an instruction reads may never have been written. Raises `PtxError` if it does not read it.
+    /// Whether a register may be unwritten when an instruction reads it. Raises `PtxError` if the instruction does not read it.
     fn may_be_uninitialized(&self, at: &Instruction, register: &str) -> PyResult<bool> {
         let read = self.read(at, register)?;
         Ok(self.reaching.may_be_uninitialized(read))

@@ -1,4 +1,4 @@
-//! Texts, files, and modules in binary files.
+//! Parsing of texts and files, and modules in binary files.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub(crate) enum Text {
     Bytes(Vec<u8>),
 }
 
-/// Parses a text. This never fails: `Module.check` reports what is wrong.
+/// Parses a text. Parsing never fails: `Module.check` reports the errors.
 ///
 /// >>> import ptxkit
 /// >>> ptxkit.parse(b".version 8.0\n.target sm_90\n").target
@@ -49,7 +49,7 @@ pub(crate) fn parse(py: Python<'_>, text: Text, name: Option<String>) -> Module 
     })
 }
 
-/// Why a file was not read: an error of the system, or its content.
+/// The reason why a file was not read: an error of the system, or its content.
 enum ReadError {
     System(std::io::Error, PathBuf),
     Content(Failure),
@@ -68,7 +68,7 @@ impl From<ReadError> for PyErr {
     }
 }
 
-/// The content of a file, and what it is.
+/// The content of a file by its kind.
 fn bytes_of(path: &Path) -> Result<(Vec<u8>, Unpacked), ReadError> {
     let bytes = std::fs::read(path).map_err(|error| ReadError::System(error, path.to_owned()))?;
     let mut unpacked = container::unpack(&bytes, DEFAULT_LIMIT)
@@ -118,7 +118,7 @@ fn entries_of(bytes: &[u8]) -> Result<Vec<ContainerEntry>, ReadError> {
 
 /// Reads a file.
 ///
-/// A binary file is the PTX that it contains: `libfoo.so` if that is one module, else `libfoo.so!3.sm_90.ptx`,
+/// In a binary file, its PTX is read: `libfoo.so` if that is one module, else `libfoo.so!3.sm_90.ptx`,
 /// `libfoo.so!sm_90`, `libfoo.so!3` or a pattern such as `libfoo.so!3.*` for one of them; `entries` lists them. Files may be compressed with gzip, or be in a zip archive or wheel. Raises `OSError`
 /// if the file cannot be read, and `PtxError` if it contains no PTX.
 ///
@@ -229,13 +229,13 @@ pub(crate) struct Entry {
 
 #[pymethods]
 impl Entry {
-    /// The name in the file, as `cuobjdump` has it, such as `"3.sm_90.ptx"`.
+    /// The name in the file, as `cuobjdump` prints it, such as `"3.sm_90.ptx"`.
     #[getter]
     fn name(&self) -> String {
         self.entry.name()
     }
 
-    /// The path to `read` it by.
+    /// The path for `read`.
     #[getter]
     fn path(&self) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
@@ -243,7 +243,7 @@ impl Entry {
         path.into()
     }
 
-    /// `"ptx"`, `"cubin"`, `"nvvm"`, or another kind with its number.
+    /// The kind: `"ptx"`, `"cubin"`, `"nvvm"`, or another kind with its number.
     #[getter]
     fn kind(&self) -> String {
         self.entry.kind().to_string()
@@ -261,13 +261,13 @@ impl Entry {
         self.entry.size()
     }
 
-    /// `"none"`, `"lz4"`, `"zstd"` or `"unknown"`.
+    /// The compression: `"none"`, `"lz4"`, `"zstd"` or `"unknown"`.
     #[getter]
     fn compression(&self) -> &'static str {
         self.entry.compression().name()
     }
 
-    /// The name that the compiler gave to it, or an empty text.
+    /// The identifier of the compiler; it may be empty.
     #[getter]
     fn identifier(&self) -> &str {
         self.entry.identifier()

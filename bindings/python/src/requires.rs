@@ -71,13 +71,13 @@ impl Requirements {
         texts(self.module.pairs())
     }
 
-    /// The lowest PTX version on a target; `None` if the module is not legal there.
+    /// The lowest PTX version for a target; `None` if the module is not legal on it.
     fn lowest(&self, target: &str) -> PyResult<Option<String>> {
         let target = named(target, "target")?;
         Ok(self.module.lowest(target).map(|v| v.to_string()))
     }
 
-    /// `minimal` of each function that has a body, by name.
+    /// The value of `minimal` for each function that has a body, by name.
     #[getter]
     fn functions(&self) -> BTreeMap<&str, Pairs> {
         let functions = self.functions.iter();
@@ -86,13 +86,13 @@ impl Requirements {
             .collect()
     }
 
-    /// What is not available everywhere.
+    /// The features of the module that are not available everywhere.
     #[getter]
     fn reasons(&self) -> Vec<Reason> {
         self.reasons.clone()
     }
 
-    /// What makes the module illegal on a target in every version.
+    /// The features that make the module illegal on a target in every version.
     fn blocking(&self, target: &str) -> PyResult<Vec<Reason>> {
         let target = named(target, "target")?;
         let reasons = self.reasons.iter();
@@ -103,15 +103,16 @@ impl Requirements {
     }
 
     fn __repr__(&self) -> String {
-        let minimal = self.minimal().into_iter();
-        let minimal: Vec<String> = minimal
+        let minimal: Vec<String> = self
+            .minimal()
+            .into_iter()
             .map(|(target, version)| format!("{target} from PTX {version}"))
             .collect();
         format!("<Requirements {}>", minimal.join(", "))
     }
 }
 
-/// Something in a module that is not available everywhere.
+/// A feature of a module that is not available everywhere.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1; }")
@@ -121,19 +122,19 @@ impl Requirements {
 #[pyclass(frozen, skip_from_py_object, module = "ptxkit")]
 #[derive(Clone)]
 pub(crate) struct Reason {
-    /// What it is.
+    /// The description of the feature.
     #[pyo3(get)]
     what: String,
-    /// Its first place.
+    /// The span of the first occurrence.
     #[pyo3(get)]
     span: Span,
-    /// The line of the first place, from 1.
+    /// The line of the first occurrence, from 1.
     #[pyo3(get)]
     line: u32,
-    /// In how many places it is.
+    /// The number of occurrences.
     #[pyo3(get)]
     count: usize,
-    /// The lowest targets and versions that have it.
+    /// The lowest targets and versions that have the feature.
     #[pyo3(get)]
     minimal: Pairs,
     availability: Availability,

@@ -1,4 +1,4 @@
-//! Rewriting of whole modules. Each method returns a new module.
+//! Methods that rewrite whole modules. Each returns a new module.
 
 use std::collections::HashMap;
 
@@ -61,12 +61,12 @@ fn undefined_name(name: &str) -> Failure {
 }
 
 impl Module {
-    /// The module that a text is, under the name of this one.
+    /// Parses a text as a module with the name of this one.
     pub(crate) fn with_text(&self, text: Vec<u8>) -> Self {
         Self::parsed(text, self.name.clone())
     }
 
-    /// The module that a pass made, under the name of this one.
+    /// The result of a pass as a module with the name of this one.
     fn rewritten<R>(&self, rewriting: &Rewriting<R>) -> Self {
         self.with_text(rewriting.text().to_vec())
     }
@@ -122,7 +122,7 @@ impl Module {
         }
     }
 
-    /// The sites of the module that was instrumented.
+    /// Converts the sites of an instrumented module.
     fn sites(&self, report: &Report) -> Vec<Site> {
         report
             .sites
@@ -195,7 +195,7 @@ impl Module {
         py.detach(|| Requirements::new(self, &ptxkit::verify::requires(&self.ir)))
     }
 
-    /// What differs between this module and another one, whatever registers and labels are called.
+    /// The differences between this module and another one, apart from the names of registers and labels.
     ///
     /// With `values`, computations of the same values are equal.
     ///
@@ -243,7 +243,7 @@ impl Module {
 
     /// The module for another target and version. Everything but the header stays unchanged.
     ///
-    /// Without `version` it is the old one, or the first that supports the target; `"lowest"` is the first in which the module
+    /// Without `version`, the version is the old one, or the first that supports the target; `"lowest"` is the first in which the module
     /// is legal on the target. Raises `PtxError` if the module is not legal there.
     ///
     /// >>> import ptxkit
@@ -287,7 +287,7 @@ impl Module {
 
     /// The module with a prefix before the name of each function and variable that other modules do not see.
     ///
-    /// With `visible` also before the names that they see.
+    /// With `visible`, names that other modules see get the prefix as well.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.func f() { ret; }\n.visible .entry k() { ret; }")
@@ -317,9 +317,9 @@ impl Module {
         py.detach(|| self.rewritten(&ptxkit::transform::strip(&self.ir)))
     }
 
-    /// The module in few bytes: without comments, and with short names.
+    /// The module in the fewest bytes: without comments, and with short names.
     ///
-    /// `symbols` shortens the names of functions and variables that other modules do not see, `dead` removes what nothing uses.
+    /// `symbols` shortens the names of functions and variables that other modules do not see, and `dead` removes unused code.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry kernel() { .reg .b32 %counter; mov.b32 %counter, 1; ret; }")
@@ -343,7 +343,7 @@ impl Module {
         py.detach(|| self.rewritten(&ptxkit::transform::renumber(&self.ir)))
     }
 
-    /// The module without blocks in braces inside of functions; names in them become different ones.
+    /// The module without nested blocks in functions; names that the blocks declare become unique.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() {\n{ bar.sync 0; }\nret; }")
@@ -353,7 +353,7 @@ impl Module {
         py.detach(|| self.rewritten(&ptxkit::transform::flatten(&self.ir)))
     }
 
-    /// The functions and variables of these names, with everything that they need.
+    /// A module of the functions and variables of these names, with everything that they use.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry a() { ret; }\n.entry b() { ret; }")
@@ -372,12 +372,13 @@ impl Module {
     /// >>> part.functions[0].name, rest.functions[0].name
     /// ('b', 'a')
     fn split(&self, py: Python<'_>, names: Vec<String>) -> PyResult<(Self, Self)> {
-        let new = py.detach(|| ptxkit::transform::split(&self.ir, &strs(&names)));
-        let new = new.map_err(Failure::from)?;
-        Ok((self.rewritten(&new.part), self.rewritten(&new.rest)))
+        let split = py
+            .detach(|| ptxkit::transform::split(&self.ir, &strs(&names)))
+            .map_err(Failure::from)?;
+        Ok((self.rewritten(&split.part), self.rewritten(&split.rest)))
     }
 
-    /// A simpler module with the same effects, and what was changed.
+    /// A simpler module with the same effects, and the changes.
     ///
     /// `passes` are names of passes: `"copies"`, `"fold"`, `"dead"`, `"unreachable"`, `"spaces"`; by default all. A change is the
     /// name of its pass, the function, the place and the reason.
@@ -417,7 +418,7 @@ impl Module {
     /// The module with a trace of its memory accesses, and the places that are recorded.
     ///
     /// A record has 32 bytes: address and value (u64), number of the site, size, block and thread (u32). The array
-    /// `NAME_records` has `NAME_count` records; `capacity` is how many it holds. `spaces` are the state spaces that are recorded;
+    /// `NAME_records` contains `NAME_count` records; `capacity` is its length. `spaces` are the state spaces whose accesses are recorded;
     /// by default all but constants and parameters.
     ///
     /// >>> import ptxkit
@@ -450,7 +451,7 @@ impl Module {
 
     /// The module with checks of the addresses of its accesses to one state space, and the places that are checked.
     ///
-    /// `low` is the first valid address and `high` the first one after them; the variable `NAME` has both, so that the host can
+    /// `low` is the first valid address and `high` the address after the last valid one; the variable `NAME` contains both, so that the host can
     /// set them. An access outside stops the kernel, or is recorded if a number of `records` is given.
     ///
     /// >>> import ptxkit
@@ -490,7 +491,7 @@ impl Module {
 /// The pass, the function, the place and the reason.
 type Change = (&'static str, String, Span, String);
 
-/// A place that was instrumented.
+/// An instrumented instruction.
 ///
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { .reg .b64 %rd; .reg .b32 %r; st.global.b32 [%rd], %r; ret; }")
@@ -500,15 +501,15 @@ type Change = (&'static str, String, Span, String);
 #[pyclass(frozen, eq, hash, get_all, module = "ptxkit")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// Its number, which records of it have.
+    /// The number of the site in its records.
     id: u32,
     /// The name of the function.
     function: String,
     /// The line of the instruction, from 1.
     line: u32,
-    /// The instruction in the old text.
+    /// The span of the instruction in the old text.
     span: Span,
-    /// The instruction.
+    /// The text of the instruction.
     text: String,
     /// Whether the code was inserted after the instruction.
     is_after: bool,
@@ -521,9 +522,9 @@ impl Site {
     }
 }
 
-/// One module with the functions and variables of several ones.
+/// Links several modules to one.
 ///
-/// External declarations are resolved, and private names that are the same are changed. `hidden` are names that lose their
+/// External declarations are resolved, and equal private names are renamed. `hidden` are names that lose their
 /// `.visible`. Raises `PtxError` if the modules do not fit.
 ///
 /// >>> import ptxkit

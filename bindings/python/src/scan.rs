@@ -19,7 +19,7 @@ enum Input {
     Bytes(String, Vec<u8>),
 }
 
-/// One of them, or several.
+/// One value or a list of values.
 #[derive(FromPyObject)]
 enum Inputs {
     One(PathBuf),
@@ -82,7 +82,7 @@ fn runtime_error(error: impl std::fmt::Display) -> PyErr {
 /// Reads tables of files: `scan(paths, tables=["instructions"])`.
 ///
 /// `paths` is a file, a directory, or an iterable of these and of pairs of a name and the content of a file. A directory means every
-/// `.ptx` file in it; a binary file the PTX that it contains. Nothing is read until rows are asked for, and memory does not grow with
+/// `.ptx` file in it, and a binary file the PTX that it contains. Nothing is read until rows are requested, and memory does not grow with
 /// the number of files. A file that cannot be read is a row of the table `diagnostics`.
 ///
 /// >>> import ptxkit
@@ -111,8 +111,8 @@ pub(crate) fn scan(
             Inputs::Several(inputs.collect::<PyResult<_>>()?)
         }
     };
-    let tables = tables.unwrap_or_else(|| vec!["instructions".to_owned()]);
     let tables: Vec<ptx_table::TableName> = tables
+        .unwrap_or_else(|| vec!["instructions".to_owned()])
         .iter()
         .map(|name| name.parse())
         .collect::<Result<_, _>>()
@@ -124,8 +124,8 @@ pub(crate) fn scan(
     for (name, columns) in columns.into_iter().flatten() {
         let table = name.extract::<String>()?.parse().map_err(value_error)?;
         let names: Vec<String> = columns.extract()?;
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        options = options.columns(table, &names).map_err(value_error)?;
+        let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+        options = options.columns(table, &columns).map_err(value_error)?;
     }
     let sources = py.detach(|| sources(inputs).into());
     Ok(Scan {
@@ -133,8 +133,8 @@ pub(crate) fn scan(
     })
 }
 
-/// Tables of files. `scan[name]` is one of them as an Arrow stream, which DuckDB, Polars, pandas and pyarrow read. Iterating reads
-/// the files once and gives pairs of the name of a table and a batch of its rows.
+/// Tables of files. `scan[name]` is a table as an Arrow stream, which DuckDB, Polars, pandas and pyarrow read. An iteration reads
+/// the files once and yields pairs of the name of a table and a batch of its rows.
 ///
 /// >>> import ptxkit
 /// >>> scan = ptxkit.scan([("a.ptx", ".version 8.0\n.target sm_90\n.entry k() { ret; }".encode())], ["functions"])
@@ -154,7 +154,7 @@ impl Scan {
         tables.map(|(table, _)| table.name()).collect()
     }
 
-    /// One of the tables. Each use reads the files again.
+    /// A table by its name. Each use reads the files again.
     fn __getitem__(&self, name: &str) -> PyResult<Table> {
         self.plan.table(name)
     }
@@ -212,7 +212,7 @@ pub(crate) struct Table {
 
 #[pymethods]
 impl Table {
-    /// The name.
+    /// The name of the table.
     #[getter]
     fn name(&self) -> &'static str {
         self.name
@@ -281,7 +281,7 @@ impl RecordBatchReader for Stream {
     }
 }
 
-/// Reads the files once, and gives the batches of all tables.
+/// An iterator over the batches of all tables. It reads the files once.
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Batches {
     scan: Mutex<ptx_table::Scan>,
@@ -306,7 +306,7 @@ impl Batches {
     }
 }
 
-/// Some rows of a table: an Arrow record batch, which `pyarrow.record_batch(batch)` reads.
+/// A batch of rows of a table: an Arrow record batch, which `pyarrow.record_batch(batch)` reads.
 ///
 /// >>> import ptxkit
 /// >>> scan = ptxkit.scan([("a.ptx", ".version 8.0\n.target sm_90\n.entry k() { ret; }".encode())], ["functions"])

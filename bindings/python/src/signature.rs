@@ -32,7 +32,7 @@ fn parameter(
     Ok(new)
 }
 
-/// The operand that calls pass for a parameter, and the statements before the call.
+/// The operand that calls pass for a parameter, and the statements to insert before each call.
 struct Argument {
     operand: String,
     before: Option<String>,
@@ -46,7 +46,7 @@ impl Argument {
         })
     }
 
-    /// The operand at a call of a function, whose name is looked up there.
+    /// Resolves the operand at a call of `callee`, after inserting the statements before it.
     fn at(
         &self,
         editor: &mut IrEditor<'_>,
@@ -59,10 +59,8 @@ impl Argument {
         let Statement::Inst(inst) = editor.statement(call)? else {
             return Err(self.not_an_operand());
         };
-        let inst = editor
-            .body()
-            .inst(inst)
-            .ok_or_else(|| self.not_an_operand())?;
+        let body = editor.body();
+        let inst = body.inst(inst).ok_or_else(|| self.not_an_operand())?;
         let mnemonic = editor.module().signature(inst.sig).text().to_owned();
         let text = format!("{mnemonic} {callee}, ({});", self.operand);
         let mut parsed = None;
@@ -83,7 +81,7 @@ impl Argument {
 }
 
 impl Editor {
-    /// A change of the signature of a function, whose calls get an operand.
+    /// Changes the signature of a function. Each of its calls gets an operand.
     fn signature(
         &self,
         function: &Function,
@@ -114,7 +112,7 @@ impl Editor {
     }
 }
 
-/// Gives the operand for each call, from the present one if there is one.
+/// A function that returns the new operand of a call, given the present one if there is one.
 type Operands<'o> =
     &'o mut dyn FnMut(&mut IrEditor<'_>, StmtId, Option<IrOperand>) -> Result<IrOperand, EditError>;
 
@@ -189,8 +187,9 @@ impl Editor {
         before: Option<&str>,
     ) -> PyResult<()> {
         let ty = scalar(r#type)?;
-        let argument = argument.map(|argument| Argument::new(argument, before));
-        let argument = argument.transpose()?;
+        let argument = argument
+            .map(|operand| Argument::new(operand, before))
+            .transpose()?;
         self.signature(function, argument.as_ref(), |ir, id, operand| {
             let operand = |editor: &mut IrEditor<'_>, call, old| operand(editor, call, Some(old));
             ir.editor()

@@ -1,4 +1,4 @@
-//! Values: static single assignment, and constants.
+//! Values of registers in static single assignment form, and constants.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,13 +19,13 @@ use crate::instruction::Instruction;
 struct Values {
     ssa: ssa::Ssa,
     constants: OnceLock<Option<Constants>>,
-    /// The reads, in the order of the values that they see.
+    /// The reads, sorted by value.
     reads: OnceLock<Vec<Use>>,
 }
 
 #[pymethods]
 impl Function {
-    /// The values of its registers, in static single assignment form. Raises `PtxError` for a function without a body, and for
+    /// The values of the registers, in static single assignment form. Raises `PtxError` for a function without a body, and for
     /// one that needs too many phis.
     #[getter]
     fn ssa(&self, py: Python<'_>) -> PyResult<Ssa> {
@@ -40,7 +40,7 @@ impl Function {
     }
 }
 
-/// The values of a function: each is made by one write, by a phi where different values meet, or was there at the beginning. A
+/// The values of a function: each is defined by a write, by a phi where different values meet, or on entry. This is a
 /// sequence of `SsaValue`.
 ///
 /// >>> import ptxkit
@@ -118,13 +118,13 @@ impl Ssa {
         Function::new(self.place.module.clone_ref(py), self.place.function)
     }
 
-    /// The value that an instruction sees in each register that it reads, its guard included. The carry flag is `"CC.CF"`.
+    /// The value of each register that an instruction reads, including its guard. The carry flag is `"CC.CF"`.
     fn reads<'py>(&self, py: Python<'py>, at: &Instruction) -> PyResult<Bound<'py, PyDict>> {
         let reads = self.values.ssa.uses(self.place.stmt(at)?).iter();
         self.by_name(py, reads.map(|read| (read.variable, read.value)))
     }
 
-    /// The value that an instruction leaves in each register that it writes or may write.
+    /// The value after an instruction of each register that it writes or may write.
     fn writes<'py>(&self, py: Python<'py>, at: &Instruction) -> PyResult<Bound<'py, PyDict>> {
         let ssa = &self.values.ssa;
         let writes = ssa.defs(self.place.stmt(at)?);
@@ -195,7 +195,7 @@ impl SsaValue {
 
 #[pymethods]
 impl SsaValue {
-    /// Its position among the values of the function.
+    /// The position of the value among the values of the function.
     #[getter]
     fn index(&self) -> u32 {
         self.id.as_u32()
@@ -208,7 +208,7 @@ impl SsaValue {
         Some(self.ssa.name(py, variable))
     }
 
-    /// What makes it: `"write"`, `"merge"` for a write that may not happen, `"phi"`, `"entry"` for what the register held when
+    /// The kind of the definition: `"write"`, `"merge"` for a conditional write, `"phi"`, `"entry"` for the content of the register when
     /// the function began, or `"unknown"` in code that cannot be reached.
     #[getter]
     fn kind(&self) -> &'static str {
@@ -221,7 +221,7 @@ impl SsaValue {
         }
     }
 
-    /// The instruction that writes it. `None` for others, and if a statement that was not recognized may write it.
+    /// The instruction that writes the value. `None` for other kinds, and if a statement that was not recognized may write it.
     #[getter]
     fn instruction(&self, py: Python<'_>) -> Option<Instruction> {
         match self.ir() {
@@ -239,7 +239,7 @@ impl SsaValue {
         }
     }
 
-    /// Of a merge, the value that remains if the write does not happen.
+    /// The value that remains if the conditional write of a merge does not happen.
     #[getter]
     fn old(&self, py: Python<'_>) -> Option<Self> {
         match self.ir() {
@@ -248,7 +248,7 @@ impl SsaValue {
         }
     }
 
-    /// Of a phi, what arrives from each block before it; from `None` at the beginning of the function.
+    /// The arguments of a phi: pairs of a predecessor, which is `None` for the entry of the function, and a value.
     #[getter]
     fn arguments(&self, py: Python<'_>) -> Vec<(Option<Block>, Self)> {
         let Value::Phi { block, .. } = self.ir() else {
@@ -258,19 +258,19 @@ impl SsaValue {
         let Ok(analysis) = place.analysis() else {
             return Vec::new();
         };
-        let from = analysis
+        let predecessors = analysis
             .cfg()
             .in_edges(block)
-            .map(|(_, edge)| Some(edge.from));
-        let from = from.chain(std::iter::repeat(None));
+            .map(|(_, edge)| Some(edge.from))
+            .chain(std::iter::repeat(None));
         let values = self.ssa.values.ssa.args(self.id).iter();
         values
-            .zip(from)
-            .map(|(value, from)| (from.map(|id| place.block(py, id)), self.of(py, *value)))
+            .zip(predecessors)
+            .map(|(value, id)| (id.map(|id| place.block(py, id)), self.of(py, *value)))
             .collect()
     }
 
-    /// The instructions that read it.
+    /// The instructions that read the value.
     #[getter]
     fn uses(&self, py: Python<'_>) -> Vec<Instruction> {
         let reads = self.ssa.reads_of(self.id).iter();
@@ -279,7 +279,7 @@ impl SsaValue {
             .collect()
     }
 
-    /// The bits that it always has, if they are known: a number without sign. A predicate is 0 or 1.
+    /// The value, if it is a known constant: an unsigned number. A predicate is 0 or 1.
     #[getter]
     fn constant(&self, py: Python<'_>) -> Option<u128> {
         py.detach(|| self.ssa.constants()?.value(self.id).known())

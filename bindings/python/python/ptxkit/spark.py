@@ -53,15 +53,15 @@ def _table(files: DataFrame, table: str, columns: Optional[list[str]]) -> DataFr
     chosen = {table: columns} if columns else None
     schema = _spark_schema(_rows(table, chosen, []).schema)
 
-    def work(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def rows_of_batches(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         for batch in batches:
             sources = batch.column("path").to_pylist()
             if "content" in batch.schema.names:
                 sources = list(zip(sources, batch.column("content").to_pylist()))
-            for found in _rows(table, chosen, sources):
-                yield found.cast(schema)
+            for rows in _rows(table, chosen, sources):
+                yield rows.cast(schema)
 
-    return files.mapInArrow(work, from_arrow_schema(schema))
+    return files.mapInArrow(rows_of_batches, from_arrow_schema(schema))
 
 
 def _rows(
@@ -70,21 +70,21 @@ def _rows(
     import pyarrow
 
     # Spark runs a worker for each processor.
-    found = _scan(sources, [table], columns=columns, threads=1)
-    return pyarrow.RecordBatchReader.from_stream(found)
+    stream = _scan(sources, [table], columns=columns, threads=1)
+    return pyarrow.RecordBatchReader.from_stream(stream)
 
 
 def _spark_schema(schema: pyarrow.Schema) -> pyarrow.Schema:
-    """The same columns with types that Spark knows."""
+    """Replace the types of columns by types that Spark supports."""
     import pyarrow
 
-    def plain(of: pyarrow.DataType) -> pyarrow.DataType:
-        if pyarrow.types.is_dictionary(of):
-            return plain(of.value_type)
-        if pyarrow.types.is_large_string(of):
+    def spark_type(data_type: pyarrow.DataType) -> pyarrow.DataType:
+        if pyarrow.types.is_dictionary(data_type):
+            return spark_type(data_type.value_type)
+        if pyarrow.types.is_large_string(data_type):
             return pyarrow.string()
-        if pyarrow.types.is_large_list(of):
-            return pyarrow.list_(plain(of.value_type))
-        return of
+        if pyarrow.types.is_large_list(data_type):
+            return pyarrow.list_(spark_type(data_type.value_type))
+        return data_type
 
-    return pyarrow.schema([field.with_type(plain(field.type)) for field in schema])
+    return pyarrow.schema([field.with_type(spark_type(field.type)) for field in schema])
