@@ -309,15 +309,19 @@ impl<'a> Lowering<'a> {
                 ));
             }
             Targets::List(list) => {
-                let labels = list.operands.iter().filter_map(|operand| match operand {
-                    Operand::Label(label) => {
-                        Some(format!("label %{}", body.label_name(module, *label)))
-                    }
-                    _ => None,
-                });
-                let labels = labels.collect::<Vec<_>>().join(", ");
-                let index = facts.source(0).ok_or("a table without an index")?;
-                let index = self.read(index.operand, T::U32)?;
+                let labels: Vec<String> = list
+                    .operands
+                    .iter()
+                    .filter_map(|operand| match operand {
+                        Operand::Label(label) => {
+                            Some(format!("label %{}", body.label_name(module, *label)))
+                        }
+                        _ => None,
+                    })
+                    .collect();
+                let source = facts.source(0).ok_or("a table without an index")?;
+                let index = self.read(source.operand, T::U32)?;
+                let labels = labels.join(", ");
                 self.line(format_args!("  switch i32 {index} [{labels}]"));
             }
             _ => return Err("an unknown target"),

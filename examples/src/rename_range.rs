@@ -23,14 +23,16 @@ pub fn rename<'n>(module: &mut Module, names: &[&'n str]) -> Result<&'n str, Edi
     let k = module.function("k").ok_or(EditError::NoBody)?;
     let mut editor = module.edit(k)?;
     let (module, decls) = (editor.module(), editor.body().reg_decls());
-    let a = decls.ids().find(|id| module.name(decls[*id].name) == "%a");
-    let a = a.ok_or(EditError::NoStatement)?;
-    let mut last = EditError::NoStatement;
+    let range = decls
+        .ids()
+        .find(|id| module.name(decls[*id].name) == "%a")
+        .ok_or(EditError::NoStatement)?;
+    let mut last_error = EditError::NoStatement;
     for &name in names {
-        match editor.rename_register(a, name) {
+        match editor.rename_register(range, name) {
             Ok(()) => return Ok(name),
-            Err(e) => last = e,
+            Err(error) => last_error = error,
         }
     }
-    Err(last)
+    Err(last_error)
 }

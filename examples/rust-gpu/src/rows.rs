@@ -1,16 +1,16 @@
-//! What each thread does with its row. The host compiles this file, too, and compares the results.
+//! The functions that each thread applies to its row. The host compiles this file, too, and compares the results.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Sorts a row by its last decimal digits, and numbers with the same one as they were.
+/// Sorts a row by the last decimal digits of its numbers. The sort is stable.
 pub fn sort(row: &mut [u32]) {
     let mut sorted: Vec<u32> = row.to_vec();
     sorted.sort_by_key(|number| number % 10);
     row.copy_from_slice(&sorted);
 }
 
-/// The most frequent remainder by 16 of the odd numbers, the least of several; `u32::MAX` without an odd number.
+/// The most frequent remainder modulo 16 of the odd numbers, or the least of several; `u32::MAX` without an odd number.
 #[must_use]
 pub fn most_frequent(row: &[u32]) -> u32 {
     let mut counts = BTreeMap::new();
@@ -23,14 +23,14 @@ pub fn most_frequent(row: &[u32]) -> u32 {
     most.map_or(u32::MAX, |(remainder, _)| *remainder)
 }
 
-/// The sum of the products of neighbours.
+/// The sum of the products of neighboring numbers.
 #[must_use]
 pub fn neighbours(row: &[u32]) -> u32 {
     let products = row.windows(2).map(|pair| pair[0].wrapping_mul(pair[1]));
     products.fold(0, u32::wrapping_add)
 }
 
-/// The number that the first one is the index of; panics beyond the row.
+/// The number at the index that the first number is. Panics if the index is outside of the row.
 #[must_use]
 pub fn follow(row: &[u32]) -> u32 {
     row[row[0] as usize]

@@ -100,8 +100,9 @@ fn compiled_cases() -> [Case; 6] {
     let product = "_Z5tiledILi16EfEvPKT0_S2_PS0_i";
     let matrices = [0; 3].map(|_| Buffer(128 * 128));
     let sum = "_Z6reduceIf3SumIfEEvPKT_PS2_m";
-    let volume = [0; 2].map(|_| Buffer(64 * 64 * 32));
-    let volume = volume.into_iter().chain([Word(64), Word(64), Word(32)]);
+    let volume = [Buffer(64 * 64 * 32), Buffer(64 * 64 * 32)]
+        .into_iter()
+        .chain([Word(64), Word(64), Word(32)]);
     let histogram = vec![Buffer(1 << 14), Buffer(256), Word(1 << 14)];
     let step = vec![Buffer(256 * 8), Word(256), Word(0x3c23_d70a)];
     let numbers = vec![Buffer(1 << 17), Buffer(8), Long(1 << 17)];

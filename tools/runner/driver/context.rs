@@ -68,7 +68,7 @@ impl Context {
         if current() == Some(self) {
             set_current(None);
         }
-        removed.map(|_| ()).ok_or(Failure::INVALID_CONTEXT)
+        removed.map(drop).ok_or(Failure::INVALID_CONTEXT)
     }
 
     /// The context of a handle.
@@ -83,7 +83,7 @@ impl Context {
     }
 }
 
-/// Does something in the context of the current thread, unless a kernel failed there.
+/// Calls `run` with the state of the context of the current thread, unless a kernel failed in this context.
 pub(crate) fn with<T>(run: impl FnOnce(&mut State) -> Result<T, Failure>) -> Result<T, Failure> {
     let context = current().ok_or(Failure::INVALID_CONTEXT)?;
     // The state is removed from the map meanwhile, so that other threads can use other contexts.
@@ -112,7 +112,9 @@ pub(crate) struct Function {
     name: String,
     /// The offset and the size in bytes of each parameter.
     pub(crate) parameters: Vec<(usize, usize)>,
+    /// The largest dynamic shared memory of a launch, in bytes.
     shared: u32,
+    /// The most CTAs of a cluster of a launch.
     cluster: u32,
 }
 
@@ -143,7 +145,7 @@ impl State {
         Ok(&mut module.1)
     }
 
-    /// The kernel of this name.
+    /// Adds the kernel with this name to the functions and returns its handle.
     pub(crate) fn function(&mut self, handle: CUmodule, name: &str) -> Result<CUfunction, Failure> {
         self.machine(handle)?;
         let (module, _) = self.module.as_ref().ok_or(Failure::INVALID_HANDLE)?;

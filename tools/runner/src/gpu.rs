@@ -135,7 +135,7 @@ impl GpuModule {
 }
 
 /// The size in bytes of each parameter of a kernel.
-fn parameters(function: sys::CUfunction) -> Vec<usize> {
+fn parameter_sizes(function: sys::CUfunction) -> Vec<usize> {
     let mut sizes = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);
@@ -217,7 +217,7 @@ impl Loaded for GpuModule {
     fn launch(&mut self, launch: &Launch) -> Result<Option<Vec<u8>>> {
         self.context.bind_to_thread()?;
         let function = self.function(launch)?;
-        let sizes = parameters(function);
+        let sizes = parameter_sizes(function);
         let mut arguments = launch.arguments.clone();
         if !arguments.iter().map(Vec::len).eq(sizes.iter().copied()) {
             bail!("the arguments of `{}` have {sizes:?} bytes", launch.kernel);

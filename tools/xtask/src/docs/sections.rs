@@ -71,8 +71,8 @@ const PART_TITLES: [&str; 19] = [
 
 /// The part of chapter 9.7 that a section belongs to.
 pub(crate) fn part_of_section(section: &str) -> Option<usize> {
-    let number = section.strip_prefix("9.7.")?.split('.').next()?;
-    let number = number.parse().ok()?;
+    let digits = section.strip_prefix("9.7.")?.split('.').next()?;
+    let number = digits.parse().ok()?;
     (1..=PART_TITLES.len()).contains(&number).then_some(number)
 }
 
