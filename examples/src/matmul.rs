@@ -53,10 +53,11 @@ pub fn kernel() -> Result<Kernel, BuildError> {
         k.param(T::U64, "c")?,
     ];
     let [n, depth] = [k.param(T::U32, "n")?, k.param(T::U32, "k")?];
-    let tiles = Declaration::new(StateSpace::Shared, T::B8, "tiles")
-        .align(16)
-        .array([2 * STAGE as u64]);
-    let tiles = k.declare(tiles)?;
+    let tiles = k.declare(
+        Declaration::new(StateSpace::Shared, T::B8, "tiles")
+            .align(16)
+            .array([2 * STAGE as u64]),
+    )?;
     let [tid, row0, column0, r, part, x, y, left] = [(); 8].map(|()| k.reg(T::B32));
     let [to, here, g, warp, fa, fb, rn, rk] = [(); 8].map(|()| k.reg(T::B32));
     let [pa, pa2, pb, pc, pc8, wide] = [(); 6].map(|()| k.reg(T::B64));

@@ -28,8 +28,8 @@ pub const LIBRARY: &str = "\
 
 /// Returns the new module and the number of calls in it.
 pub fn post_process(text: &[u8], library: &Module) -> Result<(Module, usize), Box<dyn Error>> {
-    let module = ptxkit::parse::parse(text).into_result()?;
-    let mut module = insert_items(&module, ".extern .func before_barrier();")?.module;
+    let parsed = ptxkit::parse::parse(text).into_result()?;
+    let mut module = insert_items(&parsed, ".extern .func before_barrier();")?.module;
     let callee = module.function("before_barrier").ok_or("it was inserted")?;
 
     let mut barriers = Vec::new();

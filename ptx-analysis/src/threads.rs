@@ -359,8 +359,8 @@ impl<'a> ThreadValues<'a> {
                 let Some(old) = old else { return Some(new) };
                 let facts = self.facts.inst(inst);
                 let (place, sense) = facts.guard_register()?;
-                let guard = self.ssa.read(stmt, self.variables.of(place).first())?;
-                let guard = self.follow(guard, depth + 1)?;
+                let predicate = self.ssa.read(stmt, self.variables.of(place).first())?;
+                let guard = self.follow(predicate, depth + 1)?;
                 let old = self.follow(old, depth + 1)?;
                 Some(self.for_each_sample(|sample| {
                     if guard.get(sample) == u64::from(sense.holds(true)) {
@@ -392,8 +392,8 @@ impl<'a> ThreadValues<'a> {
     /// The value of the guard of an instruction, with its `!`.
     pub fn guard(&mut self, stmt: StmtId, facts: &Facts<'_>) -> Option<PerThread> {
         let (place, sense) = facts.guard_register()?;
-        let value = self.ssa.read(stmt, self.variables.of(place).first())?;
-        let value = self.value(value)?;
+        let predicate = self.ssa.read(stmt, self.variables.of(place).first())?;
+        let value = self.value(predicate)?;
         Some(self.for_each_sample(|sample| value.get(sample) ^ u64::from(sense.is_negated())))
     }
 }

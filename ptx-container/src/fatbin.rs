@@ -272,12 +272,12 @@ impl EntryReader<'_> {
         header_size: usize,
     ) -> Result<String, Failure> {
         let (start, len) = (self.size(offset_at)?, self.size(length_at)?);
-        let text = start
+        let bytes = start
             .checked_add(len)
             .filter(|end| *end <= header_size)
             .and_then(|end| self.bytes.get(start..end))
             .unwrap_or_default();
-        let text = String::from_utf8_lossy(text);
+        let text = String::from_utf8_lossy(bytes);
         Ok(text.trim_matches(['\0', ' ']).to_owned())
     }
 }

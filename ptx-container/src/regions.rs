@@ -142,8 +142,12 @@ fn elf_sections<E: FileHeader>(file: &[u8]) -> Option<Vec<Range<usize>>> {
     let header = E::parse(file).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, file).ok()?;
-    let names = header.section_strings_index(endian, file).ok()?;
-    let names = sections.section(names).ok()?.data(endian, file).ok()?;
+    let names_index = header.section_strings_index(endian, file).ok()?;
+    let names = sections
+        .section(names_index)
+        .ok()?
+        .data(endian, file)
+        .ok()?;
     let mut ranges = Vec::new();
     for section in sections.iter() {
         let name = names

@@ -34,7 +34,7 @@ use crate::values::{Context, Values};
 /// let text = b".version 8.0\n.target sm_80\n.entry k() { ret; }\n.entry l() { .reg .b32 a; mov.b32 a, 1; ret; }\n";
 /// let module = ptx_parse::parse(text).module;
 /// let facts = ModuleFacts::new(&module);
-/// let units = map_functions(&facts, |_, of| FunctionDataflow::new(of).pressure().units);
+/// let units = map_functions(&facts, |_, function| FunctionDataflow::new(function).pressure().units);
 /// assert_eq!(units, [0, 1]);
 /// ```
 pub fn map_functions<'f, T: Send>(

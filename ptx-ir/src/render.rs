@@ -375,10 +375,10 @@ fn window(line: &[u8], offset: usize) -> Range<usize> {
     if line.len() <= MAX_WIDTH {
         return 0..line.len();
     }
-    let start = offset
+    let first_byte = offset
         .saturating_sub(BYTES_BEFORE_PLACE)
         .min(line.len() - MAX_WIDTH);
-    let start = character_start(line, start).min(offset);
+    let start = character_start(line, first_byte).min(offset);
     let end = character_start(line, line.len().min(start + MAX_WIDTH));
     start..end.max(offset)
 }

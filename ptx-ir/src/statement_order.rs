@@ -100,8 +100,8 @@ impl<K: EntityId> StatementOrder<K> {
     pub(crate) fn next_after(&self, key: u64) -> Option<K> {
         // The key of index `i` is `(i + 1) * SPACING`.
         let candidate = (key / SPACING) as u32;
-        let unmoved = self.moved_run(candidate).map_or(candidate, |(_, end)| end);
-        let unmoved = (unmoved < self.read).then_some((parsed_key(unmoved), unmoved));
+        let index = self.moved_run(candidate).map_or(candidate, |(_, end)| end);
+        let unmoved = (index < self.read).then_some((parsed_key(index), index));
         let placed = self
             .placed
             .range(key.saturating_add(1)..)

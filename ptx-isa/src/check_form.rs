@@ -209,8 +209,7 @@ impl<'a> FormChecker<'a, '_> {
                 for &(slot, digits) in factors {
                     product *= self.assignment.word(slot.into())?.number(digits)?;
                 }
-                let n = product.div_ceil(divisor.into());
-                let n = u16::try_from(n).unwrap_or(u16::MAX);
+                let n = u16::try_from(product.div_ceil(divisor.into())).unwrap_or(u16::MAX);
                 Some(ExpectedLength::new(n, n == 1 && !braced))
             }
             Length::Table => self

@@ -51,7 +51,7 @@ pub enum Expr {
     Assigned(u8),
     /// The carry flag: 0 or 1.
     Carry,
-    /// The index of the element of packed types, the lowest is 0.
+    /// The index of the current element of packed types, from 0 for the lowest one.
     Lane,
     /// A number.
     Integer(i64),
@@ -67,7 +67,7 @@ pub enum Expr {
     Call(ExprFunction, &'static [Self]),
     /// A condition, the value if it holds, and the value if not.
     If(&'static [Self; 3]),
-    /// The PTX ISA manual does not say which value it is.
+    /// A value that the PTX ISA manual leaves undefined.
     Undefined,
 }
 

@@ -3,7 +3,7 @@
 use lsp_types::{
     CallHierarchyIncomingCall, CallHierarchyItem, CallHierarchyOutgoingCall, Range, SymbolKind,
 };
-use ptx_analysis::calls::{Call, CallGraph, Target};
+use ptx_analysis::calls::{CallGraph, Target};
 use ptx_edit::Entity;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, InstId, Module, Statement, SymbolKind as Symbol};
@@ -64,10 +64,9 @@ pub(crate) fn incoming(
         .callers(function)
         .into_iter()
         .filter_map(|caller| {
-            let calls = graph.calls_of(caller).filter(|c| is_call_of(c, function));
             Some(CallHierarchyIncomingCall {
                 from: item(document, caller)?,
-                from_ranges: call_ranges(document, caller, calls.map(|c| c.inst)),
+                from_ranges: call_ranges(document, &graph, caller, function),
             })
         })
         .collect()
@@ -88,29 +87,29 @@ pub(crate) fn outgoing(
         .callees(function)
         .into_iter()
         .filter_map(|callee| {
-            let calls = graph.calls_of(function).filter(|c| is_call_of(c, callee));
             Some(CallHierarchyOutgoingCall {
                 to: item(document, callee)?,
-                from_ranges: call_ranges(document, function, calls.map(|c| c.inst)),
+                from_ranges: call_ranges(document, &graph, function, callee),
             })
         })
         .collect()
 }
 
-fn is_call_of(call: &Call, function: FuncId) -> bool {
-    matches!(call.to, Target::Function(callee) if callee == function)
-}
-
-/// The ranges of the statements of calls in a function.
+/// The ranges of the calls of `callee` in `caller`.
 fn call_ranges(
     document: &Document,
+    graph: &CallGraph,
     caller: FuncId,
-    calls: impl Iterator<Item = InstId>,
+    callee: FuncId,
 ) -> Vec<Range> {
     let Some(body) = document.module().body(caller) else {
         return Vec::new();
     };
-    let calls: Vec<InstId> = calls.collect();
+    let calls: Vec<InstId> = graph
+        .calls_of(caller)
+        .filter(|call| call.to == Target::Function(callee))
+        .map(|call| call.inst)
+        .collect();
     body.statements()
         .filter(|(_, s)| matches!(s, Statement::Inst(id) if calls.contains(id)))
         .map(|(stmt, _)| document.range(body.source_span(stmt)))

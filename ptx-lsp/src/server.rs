@@ -200,7 +200,7 @@ impl Server {
             .capabilities
             .general
             .and_then(|general| general.position_encodings);
-        if client_encodings.is_some_and(|all| all.contains(&PositionEncodingKind::UTF8)) {
+        if client_encodings.is_some_and(|list| list.contains(&PositionEncodingKind::UTF8)) {
             self.settings.encoding = Encoding::Utf8;
         }
         if let Some(options) = &params.initialization_options {

@@ -169,11 +169,10 @@ impl Parser<'_> {
                 ),
             ),
         };
-        let diagnostic = Diagnostic::error(code, span, message);
-        let diagnostic = match help {
-            Some(help) => diagnostic.with_help(help),
-            None => diagnostic,
-        };
+        let mut diagnostic = Diagnostic::error(code, span, message);
+        if let Some(help) = help {
+            diagnostic = diagnostic.with_help(help);
+        }
         Box::new(if code == Code::MalformedNumber {
             with_likely_number(diagnostic, &text).into()
         } else {

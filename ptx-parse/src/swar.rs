@@ -28,7 +28,7 @@ pub(crate) struct Numbered {
     /// The bytes before the number, with their count in the top byte.
     pub(crate) key: u64,
     pub(crate) number: u32,
-    /// Length of prefix and number together.
+    /// The length of prefix and number together.
     pub(crate) len: u32,
 }
 
@@ -51,14 +51,14 @@ pub(crate) fn numbered(word: u64) -> Option<Numbered> {
         return None;
     }
     // The digits move to the top; below them are zeros, which become leading zeros of the number.
-    let aligned = (word >> (8 * prefix_len)) << (64 - 8 * digit_count);
-    let value = aligned & repeat(0x0F);
-    let value = (value.wrapping_mul(10 << 8 | 1) >> 8) & 0x00FF_00FF_00FF_00FF;
-    let value = (value.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_FFFF_0000_FFFF;
-    let value = value.wrapping_mul(10_000 << 32 | 1) >> 32;
+    let digits = ((word >> (8 * prefix_len)) << (64 - 8 * digit_count)) & repeat(0x0F);
+    // Each step joins neighboring numbers: two digits each, then four, then eight.
+    let pairs = (digits.wrapping_mul(10 << 8 | 1) >> 8) & 0x00FF_00FF_00FF_00FF;
+    let quadruples = (pairs.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_FFFF_0000_FFFF;
+    let number = quadruples.wrapping_mul(10_000 << 32 | 1) >> 32;
     Some(Numbered {
         key: low(word, prefix_len) | (prefix_len as u64) << 56,
-        number: value as u32,
+        number: number as u32,
         len,
     })
 }

@@ -92,8 +92,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let mut last = 0;
         for (id, item) in self.module.items() {
             let span = self.module.span(id);
-            let gap = Span::new(last, span.start).of(source);
-            let gap = if last == 0 { without_mark(gap) } else { gap };
+            let text = Span::new(last, span.start).of(source);
+            let gap = if last == 0 { without_mark(text) } else { text };
             self.gap(gap, preceding(last), 0);
             if self
                 .module
@@ -110,8 +110,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             self.item(item, span);
             last = span.end;
         }
-        let gap = Span::new(last, source.len() as u32).of(source);
-        let gap = if last == 0 { without_mark(gap) } else { gap };
+        let text = Span::new(last, source.len() as u32).of(source);
+        let gap = if last == 0 { without_mark(text) } else { text };
         self.end_gap(gap, preceding(last), 0);
     }
 

@@ -12,14 +12,14 @@ use crate::canonical::{Printer, level, without_mark};
 use crate::sink::Sink;
 use crate::trivia::Preceding;
 
-/// The text between the statement before and the next one.
+/// The text between two statements or items.
 struct Gap<'m> {
     module: &'m Module,
     text: Vec<u8>,
     /// The element before the gap.
     preceding: Preceding,
-    /// The end of the text of the source after the last statement.
-    at: u32,
+    /// The offset in the source of the end of the last statement with its trivia.
+    source_end: u32,
 }
 
 impl<'m> Gap<'m> {
@@ -29,26 +29,28 @@ impl<'m> Gap<'m> {
             module,
             text: Vec::new(),
             preceding: Preceding::Start,
-            at: head.end,
+            source_end: head.end,
         };
         gap.add(head);
         gap
     }
 
     /// Continues with a statement or item and its trivia, if it was parsed. Returns whether it is printed.
-    fn next(&mut self, extent: Option<&Extent>, there: bool, change: Option<&Change>) -> bool {
+    fn next(&mut self, extent: Option<&Extent>, is_present: bool, change: Option<&Change>) -> bool {
         if let Some(extent) = extent {
-            if self.at != extent.leading.start {
+            if self.source_end != extent.leading.start {
                 self.separate();
             }
-            self.at = extent.trailing.end;
+            self.source_end = extent.trailing.end;
             match change {
-                Some(&Change::Removed(comments)) if !there => self.removed(extent, comments),
-                _ if there => self.add(extent.leading),
+                Some(&Change::Removed(comments)) if !is_present => {
+                    self.add_remaining_comments(extent, comments);
+                }
+                _ if is_present => self.add(extent.leading),
                 _ => {}
             }
         }
-        there
+        is_present
     }
 
     /// Adds text of the source.
@@ -56,8 +58,8 @@ impl<'m> Gap<'m> {
         self.text.extend_from_slice(span.of(self.module.source()));
     }
 
-    /// Adds what remains of a removed statement.
-    fn removed(&mut self, extent: &Extent, comments: RemovedComments) {
+    /// Adds the comments of a removed statement that are kept.
+    fn add_remaining_comments(&mut self, extent: &Extent, comments: RemovedComments) {
         if comments == RemovedComments::All {
             return self.add(Span::new(extent.leading.start, extent.attached));
         }
@@ -71,10 +73,9 @@ impl<'m> Gap<'m> {
                 }
             }
         }
-        let trail = extent.trailing.of(self.module.source());
-        let only_space = trail.iter().all(u8::is_ascii_whitespace);
-        if !only_space {
-            self.text.extend_from_slice(trail);
+        let trailing = extent.trailing.of(self.module.source());
+        if !trailing.trim_ascii().is_empty() {
+            self.text.extend_from_slice(trailing);
         }
     }
 
@@ -105,7 +106,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
             self.module,
             Span::new(body.base() + 1, head.max(body.base() + 1)),
         );
-        gap.at = head;
+        gap.source_end = head;
         let mut next = edits.first();
         while let Some(id) = next {
             next = edits.next(id);

@@ -84,20 +84,15 @@ fn split(text: &str, visit: &mut dyn FnMut(&str)) {
 /// Calls `visit` with an operand, with a space only after commas.
 fn normalized(operand: &str, visit: &mut dyn FnMut(&str)) {
     let is_space = |c: char| c.is_ascii() && is(c as u8, class::WHITESPACE);
-    let operand = match operand.as_bytes() {
-        // Most operands have one space before them.
-        [b' ', second, ..] if !is(*second, class::WHITESPACE) => &operand[1..],
-        _ => operand,
-    };
-    let operand = operand.trim_matches(is_space);
-    if !operand
+    let trimmed = operand.trim_matches(is_space);
+    if !trimmed
         .bytes()
         .any(|b| b == b',' || is(b, class::WHITESPACE))
     {
-        return visit(operand);
+        return visit(trimmed);
     }
-    let mut text = String::with_capacity(operand.len() + 8);
-    for c in operand.chars().filter(|c| !is_space(*c)) {
+    let mut text = String::with_capacity(trimmed.len() + 8);
+    for c in trimmed.chars().filter(|c| !is_space(*c)) {
         text.push(c);
         if c == ',' {
             text.push(' ');

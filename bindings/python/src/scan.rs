@@ -49,8 +49,8 @@ struct Plan {
 impl Plan {
     fn start(&self) -> ptx_table::Scan {
         let sources = Arc::clone(&self.sources);
-        let sources = (0..sources.len()).filter_map(move |index| sources.get(index).cloned());
-        ptx_table::Scan::new(sources, &self.options)
+        let copies = (0..sources.len()).filter_map(move |index| sources.get(index).cloned());
+        ptx_table::Scan::new(copies, &self.options)
     }
 
     fn table(&self, name: &str) -> PyResult<Table> {
@@ -238,8 +238,8 @@ impl Table {
             schema: SchemaRef::clone(&self.schema),
             scan: self.plan.start(),
         };
-        let stream = FFI_ArrowArrayStream::new(Box::new(stream));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        let ffi_stream = FFI_ArrowArrayStream::new(Box::new(stream));
+        PyCapsule::new_with_value(py, ffi_stream, c"arrow_array_stream")
     }
 
     /// The schema, as the Arrow PyCapsule interface defines it.

@@ -83,16 +83,12 @@ impl Addresses {
     /// The address that is the sum of a value of `bits` bits in affine form and of an offset in bytes.
     pub(super) fn of(
         &mut self,
-        (values, ssa, analysis): (&Values, &Ssa, &FunctionDataflow<'_>),
+        symbols: &Symbols<'_>,
         form: &Affine,
         bits: u16,
         offset: i64,
     ) -> Address {
-        let symbols = Symbols {
-            values,
-            ssa,
-            analysis,
-        };
+        let values = symbols.values;
         let (form, _) = values.without_wrap(form, bits);
         let mut dependence = Dependence::Uniform;
         let mut differs_by_thread = false;
@@ -111,9 +107,9 @@ impl Addresses {
         }
         let constant = form.constant().wrapping_add(offset);
         Address {
-            by_lane: self.lane_sum(&symbols, &terms),
+            by_lane: self.lane_sum(symbols, &terms),
             sum: self.number(terms),
-            reach: self.reach(&symbols, &form, constant),
+            reach: self.reach(symbols, &form, constant),
             constant,
             start: constant,
             dependence,
@@ -173,10 +169,11 @@ impl Addresses {
 }
 
 /// The symbols of the affine forms of a function.
-struct Symbols<'a> {
-    values: &'a Values,
-    ssa: &'a Ssa,
-    analysis: &'a FunctionDataflow<'a>,
+#[derive(Copy, Clone)]
+pub(super) struct Symbols<'a> {
+    pub(super) values: &'a Values,
+    pub(super) ssa: &'a Ssa,
+    pub(super) analysis: &'a FunctionDataflow<'a>,
 }
 
 impl Symbols<'_> {

@@ -46,7 +46,8 @@ struct VariableAddress {
 impl<'a> Descriptors<'a> {
     pub(super) fn new(
         analysis: &'a FunctionDataflow<'a>,
-        (ssa, values): (&'a Ssa, &'a Values),
+        ssa: &'a Ssa,
+        values: &'a Values,
     ) -> Self {
         Self {
             analysis,

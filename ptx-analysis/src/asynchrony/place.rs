@@ -126,7 +126,7 @@ impl Place {
         }))
     }
 
-    /// Whether both are certainly the same address.
+    /// Whether the addresses of both places are certainly equal.
     pub(super) fn is_same_address(self, other: Self) -> bool {
         self.has_same_origin(other) && self.offset.is_some() && self.offset == other.offset
             || self.distance(other) == Some(0)
@@ -140,7 +140,7 @@ impl Place {
         self.is_same_address(other) || has_same_sum
     }
 
-    /// Whether both may be the same address. Both are addresses of objects that are either identical or disjoint.
+    /// Whether the addresses of both places may be equal. They are addresses of objects that are either identical or disjoint.
     pub(super) fn may_be_same_address(self, other: Self) -> bool {
         if let (Some(a), Some(b)) = (self.root, other.root)
             && a != b
@@ -204,12 +204,8 @@ impl Place {
         if !a.differs_by_thread && !b.differs_by_thread {
             return Share::Apart;
         }
-        let block_bytes = self
-            .bytes
-            .into_iter()
-            .chain(other.bytes)
-            .fold(LEAST_BLOCK_BYTES, u64::max);
-        let block_bytes = i64::try_from(block_bytes).unwrap_or(i64::MAX);
+        let most_bytes = self.bytes.max(other.bytes).unwrap_or(0);
+        let block_bytes = i64::try_from(most_bytes.max(LEAST_BLOCK_BYTES)).unwrap_or(i64::MAX);
         let is_near = distance.saturating_abs() < block_bytes && !may_change;
         if self.certainly_shares(other) || is_near {
             Share::Others

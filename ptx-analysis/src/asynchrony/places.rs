@@ -7,7 +7,7 @@ use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Operand, Statement, StmtId, SymbolId, VarId};
 use ptx_isa::{Action, StateSpace};
 
-use super::addresses::{Address, Addresses, is_computed_once};
+use super::addresses::{Address, Addresses, Symbols, is_computed_once};
 use super::kinds::may_do_anything;
 use super::matrices::Descriptors;
 use super::place::{Base, Place};
@@ -94,6 +94,14 @@ const MAX_SWIZZLE: i128 = 1023;
 
 /// The maximum number of sweeps over a function; after that, values may be derived from any variable.
 const MAX_SWEEPS: u32 = 8;
+
+/// The start of an access, as far as it is known.
+#[derive(Default)]
+struct Location {
+    root: Option<u32>,
+    base: Option<Base>,
+    address: Option<Address>,
+}
 
 /// The places of a function.
 pub(super) struct Places<'a> {
@@ -222,24 +230,18 @@ impl<'a> Places<'a> {
 
     /// The place of an access of a statement.
     pub(super) fn place(&mut self, stmt: StmtId, access: &MemoryAccess) -> Place {
-        let (root, base, address) = match access.base {
+        let location = match access.base {
             Some(Operand::Reg(register)) => self.register_location(stmt, register, access.offset),
-            Some(operand) => match Root::of(operand) {
-                Some(root) => (
-                    Some(self.number(root)),
-                    Some(Base::Root),
-                    self.variable_address(operand, access.offset),
-                ),
-                None => (None, None, None),
-            },
-            None => (None, None, None),
-        };
+            Some(operand) => self.variable_location(operand, access.offset),
+            None => None,
+        }
+        .unwrap_or_default();
         Place {
-            root,
-            base,
+            root: location.root,
+            base: location.base,
             offset: access.offset,
             bytes: access.bytes.or_else(|| self.size(stmt, access)),
-            address,
+            address: location.address,
         }
     }
 
@@ -255,17 +257,19 @@ impl<'a> Places<'a> {
                 Origin::One(root) => Some((read.variable, root)),
                 _ => None,
             })?;
-        let (mut base, mut address) = (None, None);
-        if is_direct {
+        let location = if is_direct {
             let register = self.analysis.variables().place(variable).register;
-            (_, base, address) = self.register_location(mapping, register, access.offset);
+            self.register_location(mapping, register, access.offset)
+        } else {
+            None
         }
+        .unwrap_or_default();
         Some(Place {
             root: Some(root),
-            base,
+            base: location.base,
             offset: access.offset.filter(|_| is_direct),
             bytes: access.bytes,
-            address,
+            address: location.address,
         })
     }
 
@@ -317,10 +321,10 @@ impl<'a> Places<'a> {
         &mut self,
         descriptors: &[(StmtId, Operand)],
     ) -> Vec<Option<Place>> {
-        let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
+        let Some(symbols) = self.symbols() else {
             return vec![None; descriptors.len()];
         };
-        let mut matrices = Descriptors::new(self.analysis, (ssa, values));
+        let mut matrices = Descriptors::new(self.analysis, symbols.ssa, symbols.values);
         let mut places = Vec::with_capacity(descriptors.len());
         for &(stmt, operand) in descriptors {
             let value = self.read(stmt, operand);
@@ -331,9 +335,7 @@ impl<'a> Places<'a> {
                 continue;
             };
             let form = Affine::symbol(symbol);
-            let address = self
-                .addresses
-                .of((values, ssa, self.analysis), &form, 64, distance);
+            let address = self.addresses.of(&symbols, &form, 64, distance);
             places.push(Some(Place {
                 root: Some(root),
                 base: Some(Base::Root),
@@ -473,38 +475,49 @@ impl<'a> Places<'a> {
         self.constant(stmt, access.size?)
     }
 
-    /// The address of a variable that an operand names.
-    fn variable_address(&mut self, operand: Operand, offset: Option<i64>) -> Option<Address> {
-        let (values, ssa) = (self.values?, self.ssa?);
-        let form = Affine::symbol(values.address_symbol(operand)?);
-        let address = self
-            .addresses
-            .of((values, ssa, self.analysis), &form, 64, offset?);
-        Some(address)
+    /// The symbols of affine forms; `None` without an SSA form.
+    fn symbols(&self) -> Option<Symbols<'a>> {
+        Some(Symbols {
+            values: self.values?,
+            ssa: self.ssa?,
+            analysis: self.analysis,
+        })
     }
 
-    /// The root, the base and the address of an access through a register.
+    /// The location of an access to a variable that an operand names.
+    fn variable_location(&mut self, operand: Operand, offset: Option<i64>) -> Option<Location> {
+        let root = Root::of(operand)?;
+        Some(Location {
+            root: Some(self.number(root)),
+            base: Some(Base::Root),
+            address: self.variable_address(operand, offset),
+        })
+    }
+
+    /// The address of a variable that an operand names.
+    fn variable_address(&mut self, operand: Operand, offset: Option<i64>) -> Option<Address> {
+        let symbols = self.symbols()?;
+        let form = Affine::symbol(symbols.values.address_symbol(operand)?);
+        Some(self.addresses.of(&symbols, &form, 64, offset?))
+    }
+
+    /// The location of an access through a register.
     fn register_location(
         &mut self,
         stmt: StmtId,
         register: ptx_ir::RegId,
         offset: Option<i64>,
-    ) -> (Option<u32>, Option<Base>, Option<Address>) {
-        let (Some(ssa), Some(values)) = (self.ssa, self.values) else {
-            return (None, None, None);
-        };
+    ) -> Option<Location> {
+        let symbols = self.symbols()?;
+        let (ssa, values) = (symbols.ssa, symbols.values);
         let variable = self.analysis.variables().of(register.into()).first();
-        let Some(value) = ssa.read(stmt, variable) else {
-            return (None, None, None);
-        };
+        let value = ssa.read(stmt, variable)?;
         let pointer = pointer(values, value);
         let base = is_computed_once(ssa, self.analysis, value).then_some(Base::Value(value));
         let (form, bits) = (values.affine(value), values.width(value));
         let swizzled = self.swizzled(value).map(|value| values.affine(value));
         let address = offset.map(|offset| {
-            let mut address = self
-                .addresses
-                .of((values, ssa, self.analysis), &form, bits, offset);
+            let mut address = self.addresses.of(&symbols, &form, bits, offset);
             if let Some(form) = swizzled {
                 let (form, _) = values.without_wrap(&form, bits);
                 address.start = form.constant().wrapping_add(offset);
@@ -516,7 +529,11 @@ impl<'a> Places<'a> {
             Origin::None => pointer.map(|root| self.number(root)),
             Origin::Several => None,
         };
-        (root, base, address)
+        Some(Location {
+            root,
+            base,
+            address,
+        })
     }
 
     /// The address from which a value is computed by a bitwise operation with a small number.

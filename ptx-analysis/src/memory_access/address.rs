@@ -47,7 +47,7 @@ impl Context<'_> {
         let pool = &self.facts.body().pool();
         let place = match access.base? {
             Operand::Reg(register) => Some(RegisterComponent::from(register)),
-            Operand::Component(selector, at) => match pool.get(at) {
+            Operand::Component(selector, vector) => match pool.get(vector) {
                 Operand::Reg(register) => Some(RegisterComponent {
                     register,
                     component: selector.element(),
@@ -67,7 +67,7 @@ impl Context<'_> {
         Some((form, bits))
     }
 
-    /// The number of bytes that a register has.
+    /// The number of bytes of an access, if a register contains it and its value is known.
     fn size(&self, stmt: StmtId, access: &MemoryAccess) -> Option<u64> {
         let Operand::Reg(register) = access.size? else {
             return None;

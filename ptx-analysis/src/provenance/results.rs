@@ -185,8 +185,8 @@ impl Evaluation<'_> {
 
     /// The result of a conversion of an address to a generic one, or back.
     fn converted(&self, site: &Site<'_>, action: Action) -> Option<Written> {
-        let signature = self.facts.body().inst(site.inst)?.sig;
-        let signature = self.facts.module().signature(signature);
+        let id = self.facts.body().inst(site.inst)?.sig;
+        let signature = self.facts.module().signature(id);
         // The windows of shared memory have the same addresses.
         let space = signature.state_spaces().next()?.base();
         let mut operands = site.facts.operands();

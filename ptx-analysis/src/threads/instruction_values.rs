@@ -82,8 +82,8 @@ impl ThreadValues<'_> {
             special: |_, _| Constant::Overdefined,
         };
         let target = operands.target(facts, variable)?;
-        let signature = self.facts.body().inst(statement.inst)?.sig;
-        let signature = self.facts.module().signature(signature);
+        let id = self.facts.body().inst(statement.inst)?.sig;
+        let signature = self.facts.module().signature(id);
         let types: Vec<ScalarType> = signature.types().collect();
         let modifiers: Vec<Modifier> = signature.modifiers().collect();
         let mut columns = Some(Vec::new());

@@ -66,8 +66,8 @@ impl<'a> Evaluation<'a> {
         let exchange = self
             .exchange(first.value, second.value)
             .or_else(|| self.exchange(second.value, first.value))?;
-        let signature = body.inst(site.inst)?.sig;
-        let signature = self.facts.module().signature(signature);
+        let id = body.inst(site.inst)?.sig;
+        let signature = self.facts.module().signature(id);
         let mut modifiers = [Modifier::ALL[0]; 16];
         let mut count = 0;
         for (slot, modifier) in modifiers.iter_mut().zip(signature.modifiers()) {

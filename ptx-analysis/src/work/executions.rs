@@ -98,8 +98,9 @@ impl<'a> Frequencies<'a> {
         let dominators = self.analysis.dominators();
         let trip_count = self.values.and_then(|v| v.trip_count(inner));
         // The exit of a loop whose trip count is exact.
-        let exit = self.exits.get(inner.as_u32() as usize).copied().flatten();
-        let exit = trip_count.filter(|count| count.is_exact).and(exit);
+        let exit = trip_count
+            .filter(|count| count.is_exact)
+            .and_then(|_| *self.exits.get(inner.as_u32() as usize)?);
         let without_last =
             exit.is_some_and(|exit| exit != block && dominators.dominates(exit, block));
         executions.repeat(inner, trip_count, without_last);

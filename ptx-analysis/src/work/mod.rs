@@ -369,9 +369,8 @@ impl Cursor<'_> {
         lanes: u64,
     ) -> Option<u64> {
         let modifiers = || -> Option<Vec<Modifier>> {
-            let signature = self.facts.body().inst(inst)?.sig;
-            let signature = self.facts.module().signature(signature);
-            Some(signature.modifiers().collect())
+            let id = self.facts.body().inst(inst)?.sig;
+            Some(self.facts.module().signature(id).modifiers().collect())
         };
         match facts.action() {
             Some(Action::MatrixLoad | Action::MatrixStore) => matrix::bytes_of_rows(&modifiers()?),

@@ -21,36 +21,25 @@ enum End {
     Opaque,
 }
 
+/// Finds the blocks of a function, then their edges.
+pub(super) fn build(facts: FunctionFacts<'_>) -> Builder<'_> {
+    let mut builder = Builder::new(facts);
+    builder.split();
+    builder.connect();
+    builder
+}
+
 /// The blocks and edges of a function.
-pub(super) struct Parts {
+pub(super) struct Builder<'a> {
+    facts: FunctionFacts<'a>,
     pub(super) blocks: Vec<Block>,
+    /// The end of each block with statements.
+    ends: Vec<End>,
     pub(super) edges: Vec<Edge>,
     /// The first edge of each block, and after the last block the number of edges.
     pub(super) starts: Vec<u32>,
     /// The blocks of labels.
     pub(super) labels: Vec<Option<BlockId>>,
-}
-
-/// Finds the blocks of a function, then their edges.
-pub(super) fn build(facts: FunctionFacts<'_>) -> Parts {
-    let mut builder = Builder::new(facts);
-    builder.split();
-    builder.connect();
-    Parts {
-        blocks: builder.blocks,
-        edges: builder.edges,
-        starts: builder.starts,
-        labels: builder.labels,
-    }
-}
-
-struct Builder<'a> {
-    facts: FunctionFacts<'a>,
-    blocks: Vec<Block>,
-    ends: Vec<End>,
-    edges: Vec<Edge>,
-    starts: Vec<u32>,
-    labels: Vec<Option<BlockId>>,
     /// The number of blocks with statements. Dispatch blocks follow them.
     block_count: usize,
     /// The uses of tables.

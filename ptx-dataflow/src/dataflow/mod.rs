@@ -7,10 +7,12 @@
 mod bits;
 mod dot;
 mod insts;
+mod position_set;
 mod solve;
 mod solve_sparse;
 pub mod sparse;
 mod sparse_set;
+mod ssa_graph;
 
 use ptx_isa::Uniformity;
 

@@ -23,14 +23,16 @@
 //! chains, the limit ends the analysis: then every value gets the fact [`top`](SparseAnalysis::top), which is always valid.
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use ptx_ir::facts::{Facts, FunctionFacts};
-use ptx_ir::{Body, EntityId as _, Statement, StmtId};
+use ptx_ir::{EntityId as _, Statement, StmtId};
 
 use super::JoinSemiLattice;
+use super::position_set::PositionSet;
+use super::ssa_graph::NO_ITEM;
+#[doc(hidden)]
+pub use super::ssa_graph::{Item, SsaGraph};
 use crate::cfg::{BlockId, Cfg, EdgeId};
-use crate::graph::{Csr, ReversePostOrder};
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value, ValueId};
 
@@ -226,108 +228,6 @@ impl<D> SparseSolution<D> {
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.is_complete
-    }
-}
-
-/// A part of a function that a sweep evaluates.
-#[doc(hidden)]
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Item {
-    /// A phi.
-    Phi(ValueId),
-    /// An instruction, or a statement that was not recognized.
-    Statement(StmtId),
-    /// The end of a block.
-    BlockEnd(BlockId),
-}
-
-/// The number that denotes no item.
-const NO_ITEM: u32 = u32::MAX;
-
-/// The items of a function in reverse postorder, and for each value the items that read it. Linear in the SSA form.
-#[doc(hidden)]
-#[derive(Clone, Debug)]
-pub struct SsaGraph {
-    /// For each reachable block its phis, its statements and its end.
-    items: Vec<Item>,
-    /// The block of each item.
-    blocks: Vec<BlockId>,
-    /// The items of each block; empty for unreachable blocks.
-    block_items: Vec<Range<u32>>,
-    /// The item of each statement, or [`NO_ITEM`].
-    statement_items: Vec<u32>,
-    /// The items that read each value.
-    readers: Csr,
-}
-
-impl SsaGraph {
-    /// Creates the graph of an SSA form of a function.
-    pub(crate) fn new(
-        body: &Body,
-        cfg: &Cfg,
-        order: &ReversePostOrder<BlockId>,
-        ssa: &Ssa,
-    ) -> Self {
-        let mut items = Vec::new();
-        let mut blocks = Vec::new();
-        let mut block_items = vec![0..0; cfg.len()];
-        let mut statement_items = vec![NO_ITEM; body.statement_table().len()];
-        // The items that read values, by the number of the value.
-        let mut reads: Vec<(u32, u32)> = Vec::with_capacity(ssa.all_uses().len());
-        for &block in order.order() {
-            let first = items.len() as u32;
-            for phi in ssa.phis(block) {
-                let item = items.len() as u32;
-                items.push(Item::Phi(phi));
-                reads.extend(ssa.args(phi).iter().map(|arg| (arg.as_u32(), item)));
-            }
-            let range = cfg.block(block).map(|b| body.range(b.first, b.end));
-            for (stmt, statement) in range.into_iter().flatten() {
-                if !matches!(statement, Statement::Inst(_) | Statement::Opaque(_)) {
-                    continue;
-                }
-                let item = items.len() as u32;
-                items.push(Item::Statement(stmt));
-                statement_items[stmt.index()] = item;
-                reads.extend(ssa.uses(stmt).iter().map(|u| (u.value.as_u32(), item)));
-                for def in ssa.defs(stmt) {
-                    if let Value::Def { old: Some(old), .. } = ssa.value(def) {
-                        reads.push((old.as_u32(), item));
-                    }
-                }
-            }
-            items.push(Item::BlockEnd(block));
-            blocks.resize(items.len(), block);
-            block_items[block.index()] = first..items.len() as u32;
-        }
-        Self {
-            items,
-            blocks,
-            block_items,
-            statement_items,
-            readers: Csr::new(ssa.len(), reads.iter().copied()),
-        }
-    }
-
-    /// The block of an instruction, if the entry of the function reaches it.
-    #[must_use]
-    pub fn block(&self, stmt: StmtId) -> Option<BlockId> {
-        let item = *self.statement_items.get(stmt.index())?;
-        self.blocks.get(item as usize).copied()
-    }
-
-    /// The items of a block in their order.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn block_items(&self, block: BlockId) -> &[Item] {
-        let range = self.item_range(block);
-        self.items
-            .get(range.start as usize..range.end as usize)
-            .unwrap_or_default()
-    }
-
-    fn item_range(&self, block: BlockId) -> Range<u32> {
-        self.block_items.get(block.index()).cloned().unwrap_or(0..0)
     }
 }
 
@@ -603,156 +503,5 @@ impl Reach {
 
     fn is_followed(&self, edge: EdgeId) -> bool {
         self.edges.get(edge.as_u32() as usize) == Some(&true)
-    }
-}
-
-/// A set of positions below a bound, whose elements are found in ascending order: a tree of 64-bit words.
-///
-/// ```text
-///   level 1        ...0101              bit i: word i of level 0 is not empty
-///                     │ └─────┐
-///   level 0    0..010   0..0   1..001   bit i of word w: position 64 w + i is in the set
-/// ```
-///
-/// All operations on one element are logarithmic, with base 64, in the bound.
-#[derive(Clone, Debug)]
-struct PositionSet {
-    /// From the positions up to a level of one word.
-    levels: Vec<Vec<u64>>,
-    bound: u32,
-}
-
-impl PositionSet {
-    /// The empty set.
-    fn new(bound: u32) -> Self {
-        let mut levels = Vec::new();
-        let mut words = bound.div_ceil(64).max(1);
-        levels.push(vec![0; words as usize]);
-        while words > 1 {
-            words = words.div_ceil(64);
-            levels.push(vec![0; words as usize]);
-        }
-        Self { levels, bound }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.levels
-            .last()
-            .is_none_or(|root| root.iter().all(|word| *word == 0))
-    }
-
-    fn insert(&mut self, position: u32) {
-        let mut index = position;
-        for level in &mut self.levels {
-            let Some(word) = level.get_mut(index as usize / 64) else {
-                return;
-            };
-            let was_empty = *word == 0;
-            *word |= 1 << (index % 64);
-            if !was_empty {
-                return;
-            }
-            index /= 64;
-        }
-    }
-
-    fn remove(&mut self, position: u32) {
-        let mut index = position;
-        for level in &mut self.levels {
-            let Some(word) = level.get_mut(index as usize / 64) else {
-                return;
-            };
-            *word &= !(1 << (index % 64));
-            if *word != 0 {
-                return;
-            }
-            index /= 64;
-        }
-    }
-
-    /// The least element that is not below a position.
-    fn next_from(&self, position: u32) -> Option<u32> {
-        let mut index = position;
-        for (height, level) in self.levels.iter().enumerate() {
-            let word = *level.get(index as usize / 64)?;
-            let ahead = word & (u64::MAX << (index % 64));
-            if ahead != 0 {
-                return Some(self.first_below(height, index / 64 * 64 + ahead.trailing_zeros()));
-            }
-            index = index / 64 + 1;
-        }
-        None
-    }
-
-    /// The least element in the subtree of a bit of a level.
-    fn first_below(&self, height: usize, mut index: u32) -> u32 {
-        for level in self.levels.iter().take(height).rev() {
-            let word = level.get(index as usize).copied().unwrap_or(0);
-            index = index * 64 + word.trailing_zeros();
-        }
-        index
-    }
-
-    /// Adds all positions below the bound.
-    fn fill(&mut self) {
-        let mut count = self.bound;
-        for level in &mut self.levels {
-            for (first, word) in (0..).step_by(64).zip(level.iter_mut()) {
-                *word = match count.saturating_sub(first) {
-                    0 => 0,
-                    bits @ 1..64 => (1 << bits) - 1,
-                    _ => u64::MAX,
-                };
-            }
-            count = count.div_ceil(64);
-        }
-    }
-
-    fn clear(&mut self) {
-        for level in &mut self.levels {
-            level.fill(0);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use alloc::collections::BTreeSet;
-
-    use super::PositionSet;
-
-    #[test]
-    fn positions_agree_with_an_ordered_set() {
-        let mut random = fastrand::Rng::with_seed(1);
-        for bound in [1, 63, 64, 65, 4096, 4097, 300_000] {
-            let (mut set, mut model) = (PositionSet::new(bound), BTreeSet::new());
-            for step in 0..2000 {
-                let position = random.u32(..bound);
-                match random.u32(..5) {
-                    0 | 1 => {
-                        set.insert(position);
-                        model.insert(position);
-                    }
-                    2 | 3 => {
-                        let next = set.next_from(position);
-                        assert_eq!(next, model.range(position..).next().copied());
-                        if let Some(next) = next {
-                            set.remove(next);
-                            model.remove(&next);
-                        }
-                    }
-                    _ if step % 400 == 0 => {
-                        set.fill();
-                        model.extend(0..bound);
-                    }
-                    _ if step % 399 == 0 => {
-                        set.clear();
-                        model.clear();
-                    }
-                    _ => {}
-                }
-                assert_eq!(set.is_empty(), model.is_empty());
-            }
-        }
     }
 }

@@ -40,7 +40,7 @@ impl<T> Csr<T> {
     pub fn row(&self, row: u32) -> &[T] {
         let row = row as usize;
         match (self.starts.get(row), self.starts.get(row + 1)) {
-            (Some(&from), Some(&to)) => &self.items[from as usize..to as usize],
+            (Some(&start), Some(&end)) => &self.items[start as usize..end as usize],
             _ => &[],
         }
     }

@@ -1,4 +1,4 @@
-//! Comparisons of integers, and what one says about another of the same integers.
+//! Comparisons of integers, and implications between comparisons of the same integers.
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -110,7 +110,7 @@ impl Comparison {
         }
     }
 
-    /// The same comparison with a constant second.
+    /// An equal comparison whose second integer is the constant, if one of both is.
     pub(super) fn with_constant_last(self) -> Self {
         let [a, b] = self.ranges;
         if a.single().is_some() && b.single().is_none() {
@@ -124,7 +124,7 @@ impl Comparison {
 /// The comparisons of the predicates of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Comparisons {
-    all: Vec<Comparison>,
+    comparisons: Vec<Comparison>,
     /// Numbers for both integers of each comparison: equal forms have equal numbers.
     operands: Vec<[u32; 2]>,
 }
@@ -139,28 +139,28 @@ struct ComparisonView<'v> {
 
 impl Comparisons {
     /// Numbers the integers of the comparisons. Cost: n log n.
-    pub(super) fn new(all: Vec<Comparison>) -> Self {
-        let form = |(index, side): (usize, usize)| {
-            let comparison = &all[index];
-            [&comparison.a, &comparison.b][side]
-        };
-        let mut places: Vec<(usize, usize)> = (0..all.len())
-            .flat_map(|index| [(index, 0), (index, 1)])
+    pub(super) fn new(comparisons: Vec<Comparison>) -> Self {
+        let mut forms: Vec<(&Affine, usize, usize)> = comparisons
+            .iter()
+            .enumerate()
+            .flat_map(|(index, comparison)| [(&comparison.a, index, 0), (&comparison.b, index, 1)])
             .collect();
-        places.sort_unstable_by(|a, b| order_of_forms(form(*a), form(*b)));
-        let mut operands = vec![[0; 2]; all.len()];
+        forms.sort_unstable_by(|(a, ..), (b, ..)| order_of_forms(a, b));
+        let mut operands = vec![[0; 2]; comparisons.len()];
         let mut number = 0;
         let mut previous: Option<&Affine> = None;
-        for (index, side) in places {
-            let form = form((index, side));
+        for (form, index, side) in forms {
             number += u32::from(previous.replace(form).is_some_and(|p| p != form));
             operands[index][side] = number;
         }
-        Self { all, operands }
+        Self {
+            comparisons,
+            operands,
+        }
     }
 
     fn get(&self, index: u32) -> Option<&Comparison> {
-        self.all.get(index as usize)
+        self.comparisons.get(index as usize)
     }
 }
 
@@ -175,14 +175,15 @@ fn order_of_forms(a: &Affine, b: &Affine) -> Ordering {
 }
 
 impl Values {
-    /// Whether a predicate is true or false where another one has a value, if both compare the same integers, or one integer with constants.
+    /// Whether the predicate `other` is true or false where `predicate` has the value `holds`, if both compare the same integers, or one integer with
+    /// constants.
     #[must_use]
-    pub fn implied(&self, (known, holds): (ValueId, bool), other: ValueId) -> Option<bool> {
-        if known == other {
+    pub fn implied(&self, (predicate, holds): (ValueId, bool), other: ValueId) -> Option<bool> {
+        if predicate == other {
             return Some(holds);
         }
-        let known = self.comparison(known, holds)?;
-        known.implies(self.comparison(other, true)?)
+        let comparison = self.comparison(predicate, holds)?;
+        comparison.implies(self.comparison(other, true)?)
     }
 
     /// The value that a predicate compares with a constant, and whether the predicate is true where that value is one of two integers.

@@ -253,9 +253,9 @@ impl Pass<'_> {
             }
             return constant_trip_count(u64::try_from(steps).ok()?);
         }
-        let bound = self.form_range(&comparison.b);
-        let bound = if all.includes(bound) {
-            bound
+        let form_range = self.form_range(&comparison.b);
+        let bound = if all.includes(form_range) {
+            form_range
         } else {
             comparison.ranges[1]
         };

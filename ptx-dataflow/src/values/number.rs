@@ -65,13 +65,10 @@ impl Number {
         if self.range.min < 0 {
             return None;
         }
-        let below = 128 - (self.range.max as u128).leading_zeros();
-        let all = match below {
-            0 => 0,
-            _ => u128::MAX >> (128 - below),
-        };
+        let leading_zeros = (self.range.max as u128).leading_zeros();
+        let bits_of_range = u128::MAX.checked_shr(leading_zeros).unwrap_or(0);
         let known_bits = u128::from(low_bits(self.low.bits.into()));
-        Some(all & (!known_bits | u128::from(self.low.residue)))
+        Some(bits_of_range & (!known_bits | u128::from(self.low.residue)))
     }
 }
 
@@ -99,7 +96,7 @@ impl Condition for Truth {
     }
 
     fn inverted(self) -> Self {
-        // The function of the type, not this one.
+        // The method of the type has precedence over this one of the trait.
         Self::inverted(self)
     }
 }
@@ -168,11 +165,11 @@ pub(super) fn element(ty: ScalarType) -> ScalarType {
 
 /// Whether values of a type are integers of at most 64 bits.
 pub(super) fn is_integer(ty: ScalarType) -> bool {
-    let kind = matches!(
+    let is_integer_kind = matches!(
         ty.kind(),
         TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits
     );
-    kind && ty.elements() <= 1 && ty.bits() <= 64
+    is_integer_kind && ty.elements() <= 1 && ty.bits() <= 64
 }
 
 pub(super) fn is_signed(ty: ScalarType) -> bool {

@@ -199,8 +199,7 @@ impl<'a> Pass<'a> {
     /// A value that begins with `start` and changes by a step in each iteration of a loop.
     fn repeated(&mut self, id: LoopId, start: &Number, induction: &Induction, bits: u16) -> Number {
         let need = Need::Low(bits);
-        let counter = self.symbols.id(Symbol::Counter(id));
-        let counter = Affine::symbol(counter);
+        let counter = Affine::symbol(self.symbols.id(Symbol::Counter(id)));
         let step = induction.step;
         let change = step.and_then(|step| self.product(&step, &counter, need));
         let form = start.form.and_then(|s| s.add(&change?, need));
@@ -384,8 +383,8 @@ impl<'a> Pass<'a> {
         for right in y.terms() {
             let mut row = Affine::symbol(right.symbol).times(x.constant(), need)?;
             for left in x.terms() {
-                let product = self.symbols.product(left.symbol, right.symbol)?;
-                let product = Affine::symbol(product).times(left.factor, need)?;
+                let symbol = self.symbols.product(left.symbol, right.symbol)?;
+                let product = Affine::symbol(symbol).times(left.factor, need)?;
                 row = row.add(&product, need)?;
             }
             sum = sum.add(&row.times(right.factor, need)?, need)?;

@@ -25,12 +25,12 @@ impl<'a> Pass<'a> {
         if defs.len() == 0 {
             return;
         }
-        let old = |def| match ssa.value(def) {
+        let old_value = |def| match ssa.value(def) {
             Value::Def { old, .. } => old.filter(|old| *old != Ssa::UNKNOWN),
             _ => None,
         };
         let reads = ssa.uses(stmt).iter().map(|read| read.value);
-        if !self.is_needed(reads.chain(defs.clone().filter_map(old))) {
+        if !self.is_needed(reads.chain(defs.clone().filter_map(old_value))) {
             for def in defs {
                 self.finish(def);
             }
@@ -54,12 +54,12 @@ impl<'a> Pass<'a> {
         for def in defs {
             self.begin(def);
             if let Value::Def { variable, .. } = ssa.value(def) {
-                let mut of_variable = results.iter().filter(|(v, _)| *v == variable);
-                let new = match (of_variable.next(), of_variable.next()) {
+                let mut assigned = results.iter().filter(|(v, _)| *v == variable);
+                let new = match (assigned.next(), assigned.next()) {
                     (Some((_, new)), None) => *new,
                     _ => Abstract::Unknown,
                 };
-                let value = match (is_executed, old(def)) {
+                let value = match (is_executed, old_value(def)) {
                     (_, None) if facts.is_some() => new,
                     (Truth::Known(true), _) => new,
                     (Truth::Known(false), Some(old)) => self.abstracted(old),
@@ -74,8 +74,8 @@ impl<'a> Pass<'a> {
     }
 
     /// Whether the guard of an instruction holds.
-    fn guard(&self, stmt: StmtId, f: &Facts<'_>) -> Truth {
-        match (f.guard(), f.guard_register()) {
+    fn guard(&self, stmt: StmtId, facts: &Facts<'_>) -> Truth {
+        match (facts.guard(), facts.guard_register()) {
             (None, _) => Truth::Known(true),
             (_, None) => Truth::Unknown,
             (_, Some((place, sense))) => {
@@ -98,38 +98,38 @@ impl<'a> Pass<'a> {
         &mut self,
         stmt: StmtId,
         inst: InstId,
-        f: &Facts<'a>,
+        facts: &Facts<'a>,
         results: &mut Results,
     ) -> Option<()> {
-        let (form, slots) = f.form()?;
-        let signature = self.context.facts.body().inst(inst)?.sig;
-        let signature = self.context.facts.module().signature(signature);
+        let (form, slots) = facts.form()?;
+        let id = self.context.facts.body().inst(inst)?.sig;
+        let signature = self.context.facts.module().signature(id);
         if let Some(action @ (Action::ToGeneric | Action::FromGeneric)) = form.action() {
             let space = signature.state_spaces().next()?.base();
-            let operands = self.sources(stmt, f);
-            results.push(self.converted_address(f, action, space, &operands)?);
+            let operands = self.sources(stmt, facts);
+            results.push(self.converted_address(facts, action, space, &operands)?);
             return Some(());
         }
         let computation = form.computation().filter(|c| !c.is_approximate())?;
-        let is_evaluated = |assignment: &Assignment| match assignment.target() {
-            Destination::Operand(index) => {
-                let operand = form.operands().get(usize::from(index));
-                let ty = operand.and_then(|operand| operand.ty().scalar_type(slots, form));
-                ty.is_some_and(|ty| is_integer(ty) || ty.kind() == TypeKind::Predicate)
-            }
-            _ => false,
-        };
         let assignments = computation.assignments();
-        if !assignments.iter().any(is_evaluated) {
+        let is_evaluated = assignments.iter().any(|assignment| {
+            let Destination::Operand(index) = assignment.target() else {
+                return false;
+            };
+            let operand = form.operands().get(usize::from(index));
+            let ty = operand.and_then(|operand| operand.ty().scalar_type(slots, form));
+            ty.is_some_and(|ty| is_integer(ty) || ty.kind() == TypeKind::Predicate)
+        });
+        if !is_evaluated {
             return None;
         }
-        let operands = self.sources(stmt, f);
-        let elements = self.elements(f);
+        let operands = self.sources(stmt, facts);
+        let elements = self.elements(facts);
         for element in 0..elements {
             let assigned = core::mem::take(&mut self.assigned);
             let mut scope = Scope {
                 pass: self,
-                facts: f,
+                facts,
                 form,
                 slots,
                 signature,
@@ -146,29 +146,24 @@ impl<'a> Pass<'a> {
     }
 
     /// The sources of an instruction, by the index of the operand of the form.
-    fn sources(&self, stmt: StmtId, f: &Facts<'_>) -> [Source; MAX_OPERANDS] {
+    fn sources(&self, stmt: StmtId, facts: &Facts<'_>) -> [Source; MAX_OPERANDS] {
         let mut operands = [Source::Unknown; MAX_OPERANDS];
-        for source in f.sources() {
+        for source in facts.sources() {
             if let Some(entry) = operands.get_mut(source.index) {
-                *entry = self.source(stmt, f, source.operand);
+                *entry = self.source(stmt, facts, source.operand);
             }
         }
         operands
     }
 
     /// The number of elements of the first result.
-    fn elements(&self, f: &Facts<'_>) -> usize {
-        let Some((form, _)) = f.form() else { return 1 };
-        let first = form.operands().iter().position(|o| o.role() == Role::Def);
-        let is_vector = |at: &usize| {
-            let operand = form.operands().get(*at);
-            operand.is_some_and(|o| o.length() != Length::Scalar)
-        };
-        match first
-            .filter(is_vector)
-            .and_then(|index| f.operand(index))
-            .map(|o| o.operand)
-        {
+    fn elements(&self, facts: &Facts<'_>) -> usize {
+        let first_result = facts.form().and_then(|(form, _)| {
+            let mut operands = form.operands().iter().enumerate();
+            let (index, operand) = operands.find(|(_, o)| o.role() == Role::Def)?;
+            (operand.length() != Length::Scalar).then_some(facts.operand(index)?.operand)
+        });
+        match first_result {
             Some(Operand::Vector(list)) => self.context.facts.body().pool().list(list).len(),
             _ => 1,
         }
@@ -177,20 +172,20 @@ impl<'a> Pass<'a> {
     /// The variable that gets an address that is converted to a generic one, or back.
     fn converted_address(
         &mut self,
-        f: &Facts<'_>,
+        facts: &Facts<'_>,
         action: Action,
         space: StateSpace,
         operands: &[Source],
     ) -> Option<(VariableId, Abstract)> {
-        let (form, slots) = f.form()?;
-        let source = |role: Role| form.operands().iter().position(|o| o.role() == role);
-        let from =
-            source(Role::Use).filter(|at| !matches!(operands.get(*at), Some(Source::Unknown)));
-        let from = *operands.get(from.or_else(|| source(Role::Symbol))?)?;
-        let to = source(Role::Def)?;
-        let ty = form.operands().get(to)?.ty().scalar_type(slots, form)?;
+        let (form, slots) = facts.form()?;
+        let index_of_role = |role: Role| form.operands().iter().position(|o| o.role() == role);
+        let source = index_of_role(Role::Use)
+            .filter(|index| !matches!(operands.get(*index), Some(Source::Unknown)))
+            .or_else(|| index_of_role(Role::Symbol))?;
+        let result = index_of_role(Role::Def)?;
+        let ty = form.operands().get(result)?.ty().scalar_type(slots, form)?;
         let need = Need::Low(ty.bits());
-        let address = self.read(from, Some(ty), need)?;
+        let address = self.read(*operands.get(source)?, Some(ty), need)?;
         let window = match space {
             // Generic addresses of global memory are its addresses.
             StateSpace::Global => Affine::number(0),
@@ -203,19 +198,19 @@ impl<'a> Pass<'a> {
         let range = Interval::of_bits(ty.bits(), false);
         let low = form.map_or(super::Alignment::UNKNOWN, |f| self.form_alignment(&f));
         let number = Number::new(form, range, low, need);
-        let variable = self.variable(f, f.operand(to)?.operand)?;
+        let variable = self.variable(facts, facts.operand(result)?.operand)?;
         Some((variable, Abstract::Number(number)))
     }
 
-    /// The only variable that an operand is.
-    fn variable(&self, f: &Facts<'_>, operand: Operand) -> Option<VariableId> {
-        self.context.variables.of(f.place(operand)?).single()
+    /// The variable of an operand that is exactly one variable.
+    fn variable(&self, facts: &Facts<'_>, operand: Operand) -> Option<VariableId> {
+        self.context.variables.of(facts.place(operand)?).single()
     }
 
-    fn source(&self, stmt: StmtId, f: &Facts<'_>, operand: Operand) -> Source {
+    fn source(&self, stmt: StmtId, facts: &Facts<'_>, operand: Operand) -> Source {
         let pool = self.context.facts.body().pool();
         let register = |operand: Operand, inverted: bool| {
-            let variable = self.variable(f, operand)?;
+            let variable = self.variable(facts, operand)?;
             Some(Source::Value(
                 self.context.ssa.read(stmt, variable)?,
                 inverted,
@@ -223,11 +218,11 @@ impl<'a> Pass<'a> {
         };
         let source = match operand {
             Operand::Reg(_) => register(operand, false),
-            Operand::Not(at) => match pool.get(at) {
+            Operand::Not(inverted) => match pool.get(inverted) {
                 inner @ Operand::Reg(_) => register(inner, true),
                 _ => None,
             },
-            Operand::Component(selector, at) => match (selector.element(), pool.get(at)) {
+            Operand::Component(selector, vector) => match (selector.element(), pool.get(vector)) {
                 (Some(_), Operand::Reg(_)) => register(operand, false),
                 (Some(component), Operand::Special(register)) => {
                     Some(Source::Special(register, component))
@@ -252,7 +247,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The integer that a constant is.
+/// The source for an integer constant; `None` for other constants.
 fn constant(value: ptx_ir::constant::ConstValue) -> Option<Source> {
     use ptx_ir::constant::ConstKind;
     match value.kind() {
@@ -335,9 +330,9 @@ impl Scope<'_, '_> {
     }
 
     /// The facts about a result.
-    fn result(&mut self, at: usize, value: &Expr) -> (Assigned, Abstract) {
+    fn result(&mut self, index: usize, value: &Expr) -> (Assigned, Abstract) {
         let unknown = (Assigned::Unknown, Abstract::Unknown);
-        let Some(ty) = self.operand_type(at) else {
+        let Some(ty) = self.operand_type(index) else {
             return unknown;
         };
         if ty.kind() == TypeKind::Predicate {
@@ -375,9 +370,9 @@ impl Scope<'_, '_> {
     }
 
     /// A result in a register that may be wider than its type.
-    fn extended(&self, variable: VariableId, found: Abstract, ty: Option<ScalarType>) -> Abstract {
-        let (Abstract::Number(mut number), Some(ty)) = (found, ty) else {
-            return found;
+    fn extended(&self, variable: VariableId, value: Abstract, ty: Option<ScalarType>) -> Abstract {
+        let (Abstract::Number(mut number), Some(ty)) = (value, ty) else {
+            return value;
         };
         let class = self.pass.context.variables.class(variable);
         if class.is_some_and(|c| c.bits() > ty.bits()) {
@@ -387,7 +382,7 @@ impl Scope<'_, '_> {
         Abstract::Number(number)
     }
 
-    /// Whether the computation itself states what the modifier for saturation does.
+    /// Whether the computation describes the effect of the modifier for saturation by itself.
     fn states_saturation(&self) -> bool {
         let is_saturation = |e: &Expr| *e == Expr::Has(Modifier::Sat);
         let computation = self.form.computation();

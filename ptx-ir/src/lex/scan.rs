@@ -148,11 +148,10 @@ fn comment_end(src: &[u8], pos: usize, trivia: &mut Trivia) -> Option<usize> {
         }
         [b'/', b'*', ..] => {
             trivia.comment = true;
-            let end = block_comment_end(src, pos);
-            if end.is_none() {
+            let end = block_comment_end(src, pos).unwrap_or_else(|| {
                 trivia.unterminated = Some(pos as u32);
-            }
-            let end = end.unwrap_or(src.len());
+                src.len()
+            });
             trivia.newline |= memchr::memchr(b'\n', &src[pos..end]).is_some();
             Some(end)
         }
@@ -229,8 +228,8 @@ pub fn source_text_end(src: &[u8], pos: usize) -> Option<usize> {
     None
 }
 
-/// The end of the string whose `"` is at `pos`, and whether it is closed. Strings know no escape
-/// and may contain newlines; one that is never closed ends with its line.
+/// The end of the string whose `"` is at `pos`, and whether it is closed. Strings have no escape sequences and may contain newlines; one that is never
+/// closed ends with its line.
 #[must_use]
 pub fn string_end(src: &[u8], pos: usize) -> (usize, bool) {
     let text = src.get(pos + 1..).unwrap_or_default();

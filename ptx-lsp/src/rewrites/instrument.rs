@@ -34,12 +34,12 @@ pub(super) fn all() -> [Rewrite; 2] {
         let description = format!("record accesses to {name} addresses");
         RewriteOption::bool(name, Trace::MEMORY.contains(space), description)
     });
-    let capacity = NumberKind {
+    let range = NumberKind {
         minimum: 1,
         default: 1 << 16,
         maximum: u32::MAX,
     };
-    let capacity = RewriteOption::number("records", capacity, "capacity in records");
+    let capacity = RewriteOption::number("records", range, "capacity in records");
     [
         Rewrite {
             name: "bounds",
@@ -77,10 +77,10 @@ fn name_option(default: &'static str) -> RewriteOption {
 }
 
 fn bounds(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
-    let space = values.text("space");
+    let name = values.text("space");
     let space = CHECKED
         .into_iter()
-        .find(|s| labels::space(Space::State(*s)) == space);
+        .find(|s| labels::space(Space::State(*s)) == name);
     let bounds = Bounds {
         space: space.unwrap_or(StateSpace::Global),
         low: address(values, "low")?,

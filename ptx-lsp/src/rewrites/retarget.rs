@@ -40,10 +40,8 @@ pub(super) fn rewrite() -> Rewrite {
 }
 
 fn apply(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
-    let target = values.text("target");
-    let target = target
-        .parse()
-        .map_err(|_| format!("unknown target {target}"))?;
+    let name = values.text("target");
+    let target = name.parse().map_err(|_| format!("unknown target {name}"))?;
     let version = match values.text("version") {
         KEPT => Version::Kept,
         LOWEST => Version::Lowest,

@@ -92,7 +92,7 @@ impl Outline {
             loops: &loop_nest,
             innermost: &innermost,
         });
-        let line = |line: &super::layout::Line| OutlineLine {
+        let lines = layout.lines.iter().map(|line| OutlineLine {
             points: line
                 .points
                 .iter()
@@ -101,7 +101,7 @@ impl Outline {
             style: styles.get(line.edge).map_or("unknown", |s| s.name()),
             arrow: matches!(line.end, End::Box | End::Cut),
             back: line.is_back,
-        };
+        });
         Self {
             width: pixels(layout.width),
             height: pixels(layout.height),
@@ -111,7 +111,7 @@ impl Outline {
                 .iter()
                 .map(|rect| rect.as_ref().map(sides))
                 .collect(),
-            lines: layout.lines.iter().map(line).collect(),
+            lines: lines.collect(),
         }
     }
 }

@@ -135,8 +135,7 @@ pub fn bytes_of(declarations: &Declarations, pool: &OperandPool, space: StateSpa
         .flat_map(|(id, decl)| {
             declarations.declarators(id).iter().map(|declarator| {
                 let size = decl.layout(declarator, pool).and_then(|layout| layout.size);
-                let count = pool.integer(declarator.count).unwrap_or(1);
-                let count = u64::try_from(count).unwrap_or(0);
+                let count = u64::try_from(pool.integer(declarator.count).unwrap_or(1)).unwrap_or(0);
                 size.unwrap_or(0).saturating_mul(count)
             })
         })

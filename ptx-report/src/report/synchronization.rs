@@ -45,17 +45,12 @@ impl Synchronization {
                 Some(Action::BarrierSync | Action::BarrierArrive | Action::BarrierReduce) => {
                     counts.cta_barriers += 1;
                     // Results come before the number of the barrier.
-                    match facts.parts().find(|(_, usage)| usage.reads()) {
-                        Some((operand, _)) => match body.pool().integer(operand) {
-                            Some(number) => {
-                                numbers.insert(number);
-                            }
-                            None => counts.barriers_by_register += 1,
-                        },
-                        None => {
-                            numbers.insert(0);
-                        }
-                    }
+                    let number = facts
+                        .parts()
+                        .find(|(_, usage)| usage.reads())
+                        .map_or(Some(0), |(operand, _)| body.pool().integer(operand));
+                    counts.barriers_by_register += u64::from(number.is_none());
+                    numbers.extend(number);
                 }
                 Some(Action::WarpBarrier) => counts.warp_barriers += 1,
                 Some(Action::ClusterArrive | Action::ClusterWait) => counts.cluster_barriers += 1,

@@ -160,8 +160,8 @@ impl<'m> Statements<'m> {
     /// The range of the statement, declaration or function that begins with a token; of the token if none does.
     fn range(&self, token: Span) -> Range<u32> {
         let start = token.start;
-        let item = self.items.partition_point(|span| span.start < start);
-        let item = self.items.get(item).copied();
+        let next_item = self.items.partition_point(|span| span.start < start);
+        let item = self.items.get(next_item).copied();
         let next_body = self.bodies.partition_point(|body| body.base() <= start);
         let body = next_body
             .checked_sub(1)

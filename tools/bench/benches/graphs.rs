@@ -15,17 +15,17 @@ const SIZES: [u32; 2] = [50_000, 100_000];
 
 #[derive(Clone, Copy, Debug)]
 enum Family {
-    /// One block after the other.
+    /// A chain of blocks.
     Chain,
-    /// A row of diamonds.
+    /// A sequence of `if` statements with two branches.
     Diamonds,
-    /// Two rails with rungs both ways: nearly every node is a join.
+    /// Two chains with edges between them: nearly every node is a join.
     Ladder,
-    /// All headers, then all latches.
+    /// A loop nest: all headers, then all latches.
     Nest,
-    /// One branch to all, all meet again.
+    /// A branch to all other blocks, which all lead to the last block.
     Switch,
-    /// A chain that can be entered anywhere and goes back from everywhere: irreducible.
+    /// A chain whose blocks are all successors of the entry, with edges back from all blocks: irreducible.
     Tangle,
 }
 

@@ -2,8 +2,8 @@
 //! that the calls have the right arguments in the right order.
 //!
 //! `cargo test -p runner --features cuda` builds it as `target/debug/examples/libcuda.so`, which is used where `LD_LIBRARY_PATH` names that folder.
-//! Like the driver, it takes a launch only in the context of its function, with more than 48 KiB of dynamic shared memory only after that was
-//! allowed, and nothing in a context after a kernel failed.
+//! Like the driver, it refuses a launch outside of the context of its function, more than 48 KiB of dynamic shared memory without permission, and all
+//! calls in a context in which a kernel failed.
 #![allow(non_snake_case, reason = "the names of CUDA")]
 
 mod context;

@@ -229,8 +229,8 @@ impl<'a> Source<'a> {
             .argument(u32::try_from(first)?.to_le_bytes())
             .argument(self.domain.skip.to_le_bytes());
         self.module.launch(&launch)?;
-        let bytes = usize::try_from(self.inputs)? * self.approximation.bytes();
-        let bytes = self.module.read(self.buffer, bytes)?;
+        let byte_count = usize::try_from(self.inputs)? * self.approximation.bytes();
+        let bytes = self.module.read(self.buffer, byte_count)?;
         let words = bytes.as_chunks().0.iter().map(|w| u32::from_le_bytes(*w));
         self.results.clear();
         self.first = first;
