@@ -188,7 +188,21 @@ pub fn source_of(module: &Module) -> SourceText {
 /// Replaces a part of the source inside of the body of a function, the item `item`, and moves everything else to its new place.
 /// The function has to be parsed again.
 pub fn replace_in_body(module: &mut Module, item: ItemId, replaced: Span, text: &[u8]) {
-    crate::text_change::replace_in_body(module, item, replaced, text);
+    let change = TextChange::new(replaced, text.len() as u32);
+    module.content = crate::revisions::Content::new();
+    let mut source = core::mem::take(&mut module.source);
+    module.names.source_changes(change);
+    module.signatures.source_changes(change);
+    source.replace(replaced, text);
+    module.names.set_source(source.clone());
+    module.signatures.set_source(source.clone());
+    module.source = source;
+    for origin in module.origins.iter_mut().skip(EntityId::index(item)) {
+        *origin = StmtSpan::new(change.place(origin.span()), origin.has_comments());
+    }
+    for body in module.bodies.values_mut() {
+        body.base = change.offset(body.base);
+    }
 }
 
 /// Adds an item at its place in the source.

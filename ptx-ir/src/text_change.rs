@@ -1,10 +1,7 @@
 //! A change of the text of a module, and its effect on spans.
 
-use crate::body::StmtSpan;
-use crate::module::Module;
-use crate::revisions::Content;
 use crate::source_text::SourceText;
-use crate::{Diagnostic, ItemId, Span};
+use crate::{Diagnostic, Span};
 
 /// The replacement of a part of a text.
 #[doc(hidden)]
@@ -54,29 +51,9 @@ impl TextChange {
     }
 }
 
-/// Replaces a part of the source inside of the body of `item`, and moves everything to its new place, except the statements of
-/// that body: they have to be parsed again.
-pub(crate) fn replace_in_body(module: &mut Module, item: ItemId, replaced: Span, text: &[u8]) {
-    let change = TextChange::new(replaced, text.len() as u32);
-    module.content = Content::new();
-    let mut source = core::mem::take(&mut module.source);
-    module.names.source_changes(change);
-    module.signatures.source_changes(change);
-    source.replace(replaced, text);
-    module.names.set_source(source.clone());
-    module.signatures.set_source(source.clone());
-    module.source = source;
-    for origin in module.origins.iter_mut().skip(crate::EntityId::index(item)) {
-        *origin = StmtSpan::new(change.place(origin.span()), origin.has_comments());
-    }
-    for body in module.bodies.values_mut() {
-        body.base = change.offset(body.base);
-    }
-}
-
 impl SourceText {
     /// Replaces a part of the text, in place if it is not shared.
-    fn replace(&mut self, replaced: Span, text: &[u8]) {
+    pub(crate) fn replace(&mut self, replaced: Span, text: &[u8]) {
         let mut bytes = core::mem::take(self).into_vec();
         let missing = (bytes.len() + text.len()).saturating_sub(bytes.capacity());
         if missing > 0 {
