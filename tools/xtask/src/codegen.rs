@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     crate::docs::pages::emit(root, mode)?;
     let docs = root.join("docs");
     crate::docs::generate(&docs)?.finish(&docs, mode)?;
+    crate::docs::generate_isa()?.finish(&docs.join("isa"), mode)?;
     crate::editors::emit(root, mode)?;
     crate::builder::generate()?.finish(&root.join("ptx-build/src/generated"), mode)?;
     Ok(())

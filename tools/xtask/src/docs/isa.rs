@@ -1,4 +1,4 @@
-//! `docs/isa.md`: all instructions and their forms, by sections of the PTX ISA manual.
+//! `docs/isa`: all instructions and their forms, a page for each part of chapter 9.7 of the PTX ISA manual.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -22,30 +22,58 @@ sm_90 and all newer targets, `sm_90a` means only sm_90a, and `the sm_100f family
 
 ";
 
-pub(crate) fn page(blocks: &[Block]) -> Result<String> {
-    let mut out = String::from(INTRODUCTION);
-    coverage(&mut out, blocks)?;
-    let mut part = 0;
-    let mut section = "";
-    for block in blocks {
-        let block_part = sections::part_of_section(block.section)
-            .with_context(|| format!("section {} is not of chapter 9.7", block.section))?;
-        if block_part != part {
-            part = block_part;
-            writeln!(out, "\n## 9.7.{part} {}", sections::part_title(part))?;
+/// The pages by file name: an index, and a page for each part of the chapter.
+pub(crate) fn pages(blocks: &[Block]) -> Result<BTreeMap<String, String>> {
+    let mut pages = BTreeMap::from([("README.md".to_owned(), index(blocks)?)]);
+    for part in sections::parts() {
+        let title = sections::part_title(part);
+        let mut page = format!(
+            "# 9.7.{part} {title}\n\n[All instructions](README.md), and how to read this page.\n"
+        );
+        let mut last_heading = String::new();
+        for block in blocks_of_part(blocks, part) {
+            let heading = heading(block);
+            if heading != last_heading {
+                writeln!(page, "\n## {heading}\n")?;
+            }
+            last_heading = heading;
+            self::block(&mut page, block)?;
         }
-        // A section may have several blocks.
-        if block.section != section || !block.names.is_empty() {
-            section = block.section;
-            let names: Vec<String> = block.names.iter().map(|n| format!("`{n}`")).collect();
-            writeln!(out, "\n### {section} {}\n", names.join(" "))?;
-        }
-        self::block(&mut out, block)?;
+        pages.insert(sections::part_page(part), page);
     }
-    Ok(out)
+    Ok(pages)
 }
 
-fn coverage(out: &mut String, blocks: &[Block]) -> Result<()> {
+fn blocks_of_part(blocks: &[Block], part: usize) -> impl Iterator<Item = &Block> {
+    blocks
+        .iter()
+        .filter(move |block| sections::part_of_section(block.section) == Some(part))
+}
+
+/// The section with the names that share its forms.
+fn heading(block: &Block) -> String {
+    let names: Vec<String> = block.names.iter().map(|n| format!("`{n}`")).collect();
+    format!("{} {}", block.section, names.join(" "))
+}
+
+/// The fragment of a link to a heading, as GitHub derives it: lower case, with hyphens for spaces and without punctuation.
+pub(super) fn anchor(heading: &str) -> String {
+    let kept = heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| {
+        if c == ' ' {
+            '-'
+        } else {
+            c.to_ascii_lowercase()
+        }
+    })
+    .collect()
+}
+
+/// The numbers of each part, and an alphabetical list of links to all instructions.
+fn index(blocks: &[Block]) -> Result<String> {
+    let mut out = String::from(INTRODUCTION);
     writeln!(
         out,
         "## Contents\n\nThe instructions of PTX {}.\n",
@@ -56,22 +84,33 @@ fn coverage(out: &mut String, blocks: &[Block]) -> Result<()> {
         "| part | title | sections | instructions | forms |\n|---|---|--:|--:|--:|"
     )?;
     for part in sections::parts() {
-        let part_blocks = blocks
-            .iter()
-            .filter(|b| sections::part_of_section(b.section) == Some(part));
-        writeln!(
-            out,
-            "| 9.7.{part} | {} | {} |",
-            sections::part_title(part),
-            counts(part_blocks)
-        )?;
+        let (title, page) = (sections::part_title(part), sections::part_page(part));
+        let counts = counts(blocks_of_part(blocks, part));
+        writeln!(out, "| 9.7.{part} | [{title}]({page}) | {counts} |")?;
     }
     writeln!(out, "| | **all** | {} |", counts(blocks.iter()))?;
     writeln!(
         out,
-        "\nAn instruction with forms in several parts is counted in each."
+        "\nAn instruction with forms in several parts is counted in each.\n\n## Alphabetical index\n"
     )?;
-    Ok(())
+    let mut links: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for block in blocks {
+        let part = sections::part_of_section(block.section)
+            .with_context(|| format!("section {} is not of chapter 9.7", block.section))?;
+        let target = format!("{}#{}", sections::part_page(part), anchor(&heading(block)));
+        for name in &block.names {
+            let link = format!("[{}]({target})", block.section);
+            let of_name = links.entry(name).or_default();
+            if !of_name.contains(&link) {
+                of_name.push(link);
+            }
+        }
+    }
+    writeln!(out, "| instruction | sections |\n|---|---|")?;
+    for (name, links) in links {
+        writeln!(out, "| `{name}` | {} |", links.join(", "))?;
+    }
+    Ok(out)
 }
 
 /// The numbers of sections, instructions and forms of some blocks, as cells of a table.

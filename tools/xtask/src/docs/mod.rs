@@ -19,13 +19,21 @@ const HEAD: &str =
 pub(crate) fn generate(folder: &Path) -> Result<Output> {
     let blocks = sections::blocks();
     let mut output = Output::partial();
-    output.add("isa.md", format!("{HEAD}{}", isa::page(&blocks)?));
     output.add(
         "differences.md",
         format!("{HEAD}{}", differences::page(&blocks)?),
     );
     let page = std::fs::read_to_string(folder.join("vm.md")).context("docs/vm.md")?;
     output.add("vm.md", execution::update(&page, &blocks)?);
+    Ok(output)
+}
+
+/// Generates the pages of `docs/isa`.
+pub(crate) fn generate_isa() -> Result<Output> {
+    let mut output = Output::default();
+    for (name, page) in isa::pages(&sections::blocks())? {
+        output.add(&name, format!("{HEAD}{page}"));
+    }
     Ok(output)
 }
 

@@ -83,6 +83,12 @@ pub(crate) fn part_title(part: usize) -> &'static str {
         .unwrap_or("")
 }
 
+/// The file name of the page of a part: `9.7.01-integer-arithmetic.md`. The number has two digits, so that names sort as the parts do.
+pub(crate) fn part_page(part: usize) -> String {
+    let title = part_title(part).to_lowercase().replace(' ', "-");
+    format!("9.7.{part:02}-{title}.md")
+}
+
 pub(crate) fn parts() -> impl Iterator<Item = usize> {
     1..=PART_TITLES.len()
 }

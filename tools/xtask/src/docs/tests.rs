@@ -7,19 +7,49 @@ use ptx_isa::Instruction;
 use super::{differences, isa, sections};
 
 #[test]
-fn every_instruction_is_in_the_document() {
-    let page = isa::page(&sections::blocks()).unwrap();
+fn every_instruction_is_on_a_page_and_in_the_index() {
+    let pages = isa::pages(&sections::blocks()).unwrap();
+    let index = &pages["README.md"];
     for instruction in Instruction::ALL {
         let name = format!("`{}`", instruction.name());
-        let headed = page
-            .lines()
-            .any(|l| l.starts_with("### ") && l.contains(&name));
-        assert!(headed, "{name} has no heading");
+        let headed: Vec<&String> = pages
+            .values()
+            .filter(|page| {
+                page.lines()
+                    .any(|l| l.starts_with("## ") && l.contains(&name))
+            })
+            .collect();
+        assert!(!headed.is_empty(), "{name} has no heading");
+        assert!(index.contains(&format!("\n| {name} | [")), "{name}");
         for form in instruction.forms() {
-            assert!(page.contains(form.syntax()), "{name}{}", form.syntax());
+            let syntax = form.syntax();
+            assert!(
+                headed.iter().any(|page| page.contains(syntax)),
+                "{name}{syntax}"
+            );
         }
     }
-    assert!(page.len() < 600_000, "{} bytes", page.len());
+    for (name, page) in &pages {
+        assert!(page.len() < 120_000, "{name}: {} bytes", page.len());
+    }
+}
+
+#[test]
+fn links_of_the_index_lead_to_headings() {
+    let pages = isa::pages(&sections::blocks()).unwrap();
+    let mut count = 0;
+    for link in pages["README.md"].split("](").skip(1) {
+        let (target, _) = link.split_once(')').unwrap();
+        let (page, anchor) = target.split_once('#').unwrap_or((target, ""));
+        let text = &pages[page];
+        let mut headings = text.lines().filter_map(|l| l.strip_prefix("## "));
+        assert!(
+            anchor.is_empty() || headings.any(|heading| isa::anchor(heading) == anchor),
+            "{target}"
+        );
+        count += 1;
+    }
+    assert!(count > 250, "{count}");
 }
 
 #[test]
