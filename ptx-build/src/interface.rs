@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use ptx_ir::{Code, FunctionKind, Linkage};
-use ptx_isa::{Directive, DirectivePosition, Ending};
+use ptx_isa::Directive;
+use ptx_isa::internals::{DirectivePosition, Ending};
 
 use crate::declaration::{Declaration, DeclarationAttribute, linkage_text, write_attributes};
 use crate::error::{BuildError, BuildErrorKind};

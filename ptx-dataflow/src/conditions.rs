@@ -1,8 +1,7 @@
-//! Evaluates conditions in the expressions of the tables ([`ptx_isa::Computation`]), as far as modifiers and types decide them.
+//! Evaluates conditions in the expressions of the tables ([`ptx_isa::internals::Computation`]), as far as modifiers and types decide them.
 
-use ptx_isa::{
-    Expr, ExprFunction as Function, Form, Modifier, ScalarType, SlotAssignment, TypeKind,
-};
+use ptx_isa::internals::{Expr, SlotAssignment};
+use ptx_isa::{ExprFunction as Function, Form, Modifier, ScalarType, TypeKind};
 
 /// The abstract value of a condition in an analysis.
 pub trait Condition: Copy {

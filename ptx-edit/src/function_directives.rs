@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::{NewText, Patch, RawModule};
 use ptx_ir::{DirectiveStmt, FuncId, FunctionKind, ItemId, Module, Operand, Span, TableRange};
-use ptx_isa::{Directive, DirectivePosition, Ending};
+use ptx_isa::Directive;
+use ptx_isa::internals::{DirectivePosition, Ending};
 
 use crate::operand_grammar::check_arguments;
 use crate::signature::inserted_list;

@@ -9,7 +9,8 @@ use ptx_ir::{
     Binding, Declarator, DirectiveStmt, FuncId, Function, Item, ItemId, Module, Operand,
     OperandRange, Span, Symbol, SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
 };
-use ptx_isa::{Directive, DirectivePosition, Ending, ScalarType, StateSpace};
+use ptx_isa::internals::{DirectivePosition, Ending};
+use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::name_conflicts::{Visible, check_new_name};
 use crate::names::NameForm;

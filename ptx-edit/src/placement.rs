@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use ptx_ir::RemovedComments;
 use ptx_ir::raw::{self, RawBody, StmtSpan};
 use ptx_ir::{Binding, Body, EntityId, Scope, ScopeId, Span, Statement, StmtId};
-use ptx_isa::{Directive, DirectivePosition, Ending, StateSpace};
+use ptx_isa::internals::{DirectivePosition, Ending};
+use ptx_isa::{Directive, StateSpace};
 
 use crate::{EditError, Editor, NewStmt};
 

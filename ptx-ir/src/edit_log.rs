@@ -28,7 +28,7 @@ pub enum RemovedComments {
     None,
     /// The comments between the tokens of the statement, including those in the body of a function.
     Inside,
-    /// All comments that [belong to the statement](crate::trivia_map): between its tokens, above it and on its last line.
+    /// All comments that [belong to the statement](crate::raw::trivia_map): between its tokens, above it and on its last line.
     All,
 }
 

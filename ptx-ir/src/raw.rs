@@ -71,6 +71,9 @@ internal_modules! {
     /// The check that each byte of the source belongs to one statement or to one gap.
     tiling = crate::tiling;
     /// The whitespace and comments that belong to each statement or item.
+    ///
+    /// The text up to and including the first newline after a statement belongs to it (*trailing*); the rest of the gap up to the next
+    /// statement belongs to that one (*leading*). Comments above an empty line are not *attached* to the statement.
     trivia_map = crate::trivia_map;
 }
 

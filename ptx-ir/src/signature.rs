@@ -184,7 +184,8 @@ impl<'m> Signature<'m> {
             for (slot, modifier) in modifiers.iter_mut().zip(self.modifiers()) {
                 *slot = modifier;
             }
-            if ptx_isa::canonical_order(opcode, &modifiers[..count], &mut order[..count]) {
+            if ptx_isa::internals::canonical_order(opcode, &modifiers[..count], &mut order[..count])
+            {
                 out.extend_from_slice(self.opcode_text().as_bytes());
                 for &index in &order[..count] {
                     out.extend_from_slice(modifiers[index as usize].text().as_bytes());

@@ -31,7 +31,7 @@ pub struct TriviaMap<'m> {
 pub struct Extent {
     /// The text before it.
     pub leading: Span,
-    /// The offset of the [attached](self) part of the leading text.
+    /// The offset of the *attached* part of the leading text.
     pub attached: u32,
     /// The span of its tokens.
     pub statement: Span,

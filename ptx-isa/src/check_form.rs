@@ -265,7 +265,7 @@ impl<'a> FormChecker<'a, '_> {
         };
         // ptxas expands instructions that select lanes, and copies neither components nor sums there.
         let selects_several =
-            self.has_operand(|o| o.marks.intersects(Marks::LANES8 | Marks::LANES16));
+            self.has_operand(|o| o.marks.intersects(Marks::LANES8.union(Marks::LANES16)));
         if written.component
             && (selects_several || self.has_operand(|o| o.marks.contains(Marks::LANES)))
             || written.offset && (selects_several || operand.marks.contains(Marks::LANES))

@@ -50,12 +50,16 @@ facts! {
         /// The section of the PTX ISA manual.
         section: &'static str,
         /// The end of the directive.
+        #[doc(hidden)]
         ending: Ending,
         /// The least and the greatest number of integers that follow it, if only integers do.
+        #[doc(hidden)]
         integers: Option<(u8, u8)>,
         /// The greatest integer that may follow it, if it is limited.
+        #[doc(hidden)]
         greatest: Option<u8>,
         /// The strings that may follow it instead of integers, without quotes, in lower case.
+        #[doc(hidden)]
         texts: &'static [&'static str],
         /// The first version that supports it.
         since: PtxVersion,
@@ -66,6 +70,7 @@ facts! {
     }
     named {
         /// The positions where the directive is allowed.
+        #[doc(hidden)]
         places = positions: &'static [DirectivePosition],
     }
 }
@@ -78,6 +83,7 @@ impl Directive {
     }
 
     /// Whether the directive is allowed at a position.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_allowed_in(self, place: DirectivePosition) -> bool {
         self.places().contains(&place)

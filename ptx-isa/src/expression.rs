@@ -206,7 +206,8 @@ impl Computation {
     /// gives no bound.
     ///
     /// ```
-    /// use ptx_isa::{ErrorLimit, Modifier, Opcode, find_instruction};
+    /// use ptx_isa::{Modifier, Opcode, find_instruction};
+    /// use ptx_isa::internals::ErrorLimit;
     ///
     /// let modifiers = [Modifier::Approx, Modifier::F32];
     /// let sine = &find_instruction(Opcode::Sin, &modifiers).unwrap().forms()[0];

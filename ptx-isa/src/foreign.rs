@@ -17,7 +17,7 @@ impl ForeignWord {
     /// The word with this spelling, the dot of a modifier or type included.
     ///
     /// ```
-    /// use ptx_isa::ForeignWord;
+    /// use ptx_isa::internals::ForeignWord;
     /// let word = ForeignWord::from_text("threadIdx").unwrap();
     /// assert_eq!(word.instead(), Some("%tid"));
     /// assert!(ForeignWord::from_text("ld").is_none());
@@ -40,7 +40,7 @@ impl ForeignWord {
 /// The libdevice function for the name of a C function, or for the mangled name of a C++ function with numeric parameters.
 ///
 /// ```
-/// use ptx_isa::library_function;
+/// use ptx_isa::internals::library_function;
 /// assert_eq!(library_function("sinf").as_deref(), Some("__nv_sinf"));
 /// assert_eq!(library_function("_Z3powfi").as_deref(), Some("__nv_powif"));
 /// assert_eq!(library_function("_Z3powdd").as_deref(), Some("__nv_pow"));

@@ -84,6 +84,7 @@ impl Since {
     }
 
     /// The targets that support the feature.
+    #[doc(hidden)]
     #[must_use]
     pub const fn targets(&self) -> TargetSet {
         self.supported.targets
@@ -237,12 +238,16 @@ record! {
         /// The alternative requirements of the form with any modifiers and operands, one of which must be met; empty without requirements.
         since: &'static [Since],
         /// Its operands.
+        #[doc(hidden)]
         operands: &'static [FormOperand],
         /// The rules besides those of slots and operands.
+        #[doc(hidden)]
         rules: &'static [Rule],
         /// Tables of legal combinations.
+        #[doc(hidden)]
         tables: &'static [Table],
         /// The effects besides reading and writing operands.
+        #[doc(hidden)]
         effects: &'static [crate::Effect],
         /// Additional information.
         notes: &'static [&'static str],
@@ -282,42 +287,49 @@ impl Form {
     }
 
     /// The computation, if the results of the form are a function of its operands that the tables state.
+    #[doc(hidden)]
     #[must_use]
     pub const fn computation(&self) -> Option<&Computation> {
         self.computation.as_ref()
     }
 
     /// The action, if the tables state it and the results of the form are not a function of its operands.
+    #[doc(hidden)]
     #[must_use]
     pub const fn action(&self) -> Option<Action> {
         self.action
     }
 
     /// The number of slots.
+    #[doc(hidden)]
     #[must_use]
     pub const fn slot_count(&self) -> usize {
         self.slots.len()
     }
 
     /// The slot of an index.
+    #[doc(hidden)]
     #[must_use]
     pub fn slot(&self, index: usize) -> Option<&'static Slot> {
         self.slots.get(index).copied()
     }
 
     /// Its slots in the PTX ISA manual's order.
+    #[doc(hidden)]
     #[must_use]
     pub fn slots(&self) -> impl ExactSizeIterator<Item = &'static Slot> + Clone + use<> {
         self.slots.iter().copied()
     }
 
     /// Whether some slot has the modifier among its alternatives.
+    #[doc(hidden)]
     #[must_use]
     pub const fn accepts(&self, modifier: Modifier) -> bool {
         self.accepted.contains(modifier)
     }
 
     /// All modifiers that some slot has among its alternatives.
+    #[doc(hidden)]
     pub fn accepted(&self) -> impl Iterator<Item = Modifier> + Clone + '_ {
         Modifier::ALL.iter().copied().filter(|&m| self.accepts(m))
     }
@@ -338,6 +350,7 @@ impl Form {
     }
 
     /// Whether ptxas accepts the modifier on this form although it has no effect.
+    #[doc(hidden)]
     #[must_use]
     pub fn ignores(&self, modifier: Modifier) -> bool {
         let ignored = modifier.is_ignored() && !self.not_ignored.contains(modifier);
@@ -345,6 +358,7 @@ impl Form {
     }
 
     /// Whether legality depends on the values of constants.
+    #[doc(hidden)]
     #[must_use]
     pub fn depends_on_immediates(&self) -> bool {
         self.operands

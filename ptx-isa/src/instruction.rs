@@ -12,6 +12,7 @@ record! {
         /// The opcode.
         opcode: Opcode,
         /// The fixed modifiers after the opcode.
+        #[doc(hidden)]
         words: &'static [Modifier],
         /// The alternative requirements of the name, besides those of its forms, one of which must be met; empty without requirements.
         since: &'static [Since],
@@ -63,6 +64,7 @@ impl Opcode {
     }
 
     /// Whether an instruction with this opcode has operands in parentheses.
+    #[doc(hidden)]
     #[must_use]
     pub fn takes_lists(self) -> bool {
         self.instructions()

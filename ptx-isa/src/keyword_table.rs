@@ -77,6 +77,7 @@ macro_rules! keyword_enum {
             }
 
             /// The index in [`ALL`](Self::ALL): dense, and stable within one version of this crate only.
+            #[doc(hidden)]
             #[inline]
             pub const fn index(self) -> usize {
                 self as usize

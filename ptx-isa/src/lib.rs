@@ -18,37 +18,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! An [`InstQuery`] describes an actual instruction. It returns the form that the instruction matches with all violations
-//! ([`InstQuery::select`], [`Violation`]), the targets ([`InstQuery::targets`]) and the first version
-//! ([`InstQuery::first_version`]) on which the instruction is legal.
-//!
-//! ```
-//! use ptx_isa::{ActualOperand, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, ScalarType, Target};
-//!
-//! // `add.rn.f32 %f1, %f2, 0f3F800000;`
-//! let register = ActualOperand::new(OperandShape::Register(ScalarType::F32));
-//! let one = ActualOperand::new(OperandShape::F32Bits(1.0));
-//! let modifiers = [".rn".parse::<Modifier>()?, Modifier::F32];
-//! let operands = [register, register, one];
-//! let query = InstQuery::new("add".parse::<Opcode>()?, &modifiers, &operands);
-//! let selection = query.select(PtxVersion::CURRENT, Target::Sm90)?;
-//! assert!(selection.violations().is_empty());
-//! assert_eq!(selection.form().section(), "9.7.3.3");
-//! assert!(query.targets(PtxVersion::CURRENT).contains(Target::Sm100));
-//! assert_eq!(query.first_version(Target::Sm90), Some(PtxVersion::new(7, 8)));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! The tables are generated from the files in the folder `isa` of this crate and checked in; there is neither a build
 //! script nor a procedural macro.
 //!
-//! What only the parser, the checker and the reports of this toolkit need is hidden from this documentation and may change in any version.
+//! The forms of instructions are described by their [syntax](Form::syntax) and notes. The rules by which the parser, the checker and
+//! the reports of this toolkit read them are hidden from this documentation, in a module `internals`, and may change in any version;
+//! `ptx-verify` says whether an instruction of a module is legal, and on which targets.
 #![no_std]
 
 extern crate alloc;
 
 #[macro_use]
 mod keyword_table;
+#[macro_use]
+mod marks;
 #[macro_use]
 mod record;
 #[macro_use]
@@ -58,8 +41,7 @@ mod check_form;
 mod check_operand;
 mod check_vector;
 mod condition;
-#[doc(hidden)]
-pub mod describe;
+mod describe;
 mod directive;
 mod effect;
 mod foreign;
@@ -68,6 +50,8 @@ mod form;
 mod generated;
 mod hash;
 mod instruction;
+#[doc(hidden)]
+pub mod internals;
 mod legality;
 mod matching;
 mod modifier;
@@ -86,20 +70,9 @@ mod uniformity;
 mod version;
 mod violation;
 
-#[doc(hidden)]
-pub use condition::Context;
-pub use condition::{Cond, OperandTest};
-pub use directive::{DirectivePosition, Ending};
-pub use effect::{
-    AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
-};
-pub use expression::{
-    Action, Assignment, Computation, Destination, ErrorBound, ErrorLimit, Expr, ExprFunction,
-    MagnitudeRange,
-};
-#[doc(hidden)]
-pub use foreign::{ForeignWord, library_function};
-pub use form::{Cell, Enforcement, Form, ModifierSet, Row, Rule, RuleKind, Since, Slot, Table};
+pub use effect::{AsyncPhase, Completion, ConvergenceScope, Proxy};
+pub use expression::{Action, ExprFunction};
+pub use form::{Form, Since};
 pub use generated::class::ModifierClass;
 pub use generated::directive::Directive;
 pub use generated::marks::Marks;
@@ -112,23 +85,11 @@ pub use generated::target::Target;
 pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
 pub use keyword_table::UnknownKeyword;
-pub use legality::{Deprecation, FormMatch, NoForm};
-pub use matching::SlotAssignment;
-#[doc(hidden)]
-pub use matching::{MAX_MODIFIERS, canonical_order, find_form};
-pub use operand::{
-    Access, Digits, FormOperand, ImmRange, Length, Nesting, Role, Size, Spaces, TypeExpr,
-};
-#[doc(hidden)]
-pub use operand_binding::{MAX_OPERANDS, OperandBinding, operand_count};
-pub use query::{ActualOperand, ConstantKind, InstQuery, OperandShape, TableKind};
-#[doc(hidden)]
-pub use repair::{ModifierEdit, Repair};
+pub use operand::{Access, Role};
 pub use scalar::{RegisterClass, TypeKind};
 pub use selector::{Component, SelectedParts, Selector};
-pub use target::{Arch, TargetSet};
-#[doc(hidden)]
-pub use type_compat::{Expected, RegisterWidth};
+pub use target::Arch;
 pub use uniformity::{ResultUniformity, Uniformity};
 pub use version::PtxVersion;
-pub use violation::{OperandViolation, Violation, Violations};
+
+use internals::*;

@@ -111,6 +111,7 @@ impl SlotAssignment {
 impl Form {
     /// Assigns the modifiers after the instruction's name to the slots. `None` if one does not fit or a required slot
     /// is empty.
+    #[doc(hidden)]
     #[must_use]
     pub fn match_modifiers(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
         if modifiers.len() > MAX_MODIFIERS || !modifiers.iter().all(|&m| self.accepts(m)) {
@@ -122,6 +123,7 @@ impl Form {
 
     /// Like [`match_modifiers`](Self::match_modifiers), but as lenient as ptxas: modifiers without effect are accepted
     /// although no slot takes them, and some modifiers may be repeated.
+    #[doc(hidden)]
     #[must_use]
     pub fn match_lenient(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
         if let Some(assignment) = self.match_modifiers(modifiers) {
@@ -320,7 +322,8 @@ impl<'a> Search<'a> {
 /// the opcode; the assignment counts from the end of the instruction's name.
 ///
 /// ```
-/// use ptx_isa::{Modifier, Opcode, find_form};
+/// use ptx_isa::{Modifier, Opcode};
+/// use ptx_isa::internals::find_form;
 /// let (_, form, _) = find_form(Opcode::Add, &[Modifier::S32]).unwrap();
 /// assert_eq!((form.section(), form.operands().len()), ("9.7.1.1", 3));
 /// ```

@@ -16,8 +16,10 @@ facts! {
     }
     named {
         /// Whether ptxas ignores it on instructions that have no slot for it.
+        #[doc(hidden)]
         is_ignored = ignored: bool,
         /// Whether ptxas accepts it twice.
+        #[doc(hidden)]
         may_be_doubled = doubled: bool,
     }
     private {
@@ -63,6 +65,7 @@ facts! {
     }
     named {
         /// Whether modifiers of the class are assigned to slots in their order: types, state spaces, layouts.
+        #[doc(hidden)]
         is_positional = positional: bool,
     }
 }
@@ -84,6 +87,7 @@ impl Modifier {
     }
 
     /// The number of columns of the matrix shape it names: 256 of `.m64n256k16`.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub const fn columns(self) -> Option<u16> {
@@ -117,6 +121,7 @@ impl Modifier {
     }
 
     /// Whether the modifier is the most likely choice where an instruction of the opcode needs one of several modifiers.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_usual(self, opcode: Opcode) -> bool {
         // `.lo` is a half of a product in names, and a comparison elsewhere.

@@ -339,7 +339,10 @@ impl<'a> InstQuery<'a> {
     /// sampler. Manual 11.1.2.
     ///
     /// ```
-    /// use ptx_isa::{ActualOperand, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, ScalarType, Target};
+    /// use ptx_isa::{Modifier, Opcode, PtxVersion, ScalarType, Target};
+    /// use ptx_isa::internals::ActualOperand;
+    /// use ptx_isa::internals::InstQuery;
+    /// use ptx_isa::internals::OperandShape;
     /// let float = [ActualOperand::new(OperandShape::Register(ScalarType::F32)); 4];
     /// let handle = ActualOperand::new(OperandShape::Register(ScalarType::B64));
     /// let vector = ActualOperand::new(OperandShape::Vector(&float));

@@ -17,8 +17,10 @@ facts! {
         uniformity: Uniformity,
         /// The register that contains the number of its values: its value is between 0 and that number minus one, a vector in
         /// each component.
+        #[doc(hidden)]
         index_of: Option<SpecialReg>,
         /// The directive that a kernel must have to read it, with a number other than zero. Other functions may read it.
+        #[doc(hidden)]
         needs: Option<Directive>,
         /// The first version that supports it with its present type.
         since: PtxVersion,
@@ -29,6 +31,7 @@ facts! {
         /// Whether two reads in one thread may return different values.
         is_volatile = volatile: bool,
         /// Whether `mov` may read it with fewer bits: it had 16 bits before PTX 2.0, or 32.
+        #[doc(hidden)]
         is_short = short: bool,
     }
 }

@@ -100,7 +100,9 @@ impl InstQuery<'_> {
     /// [`select`](Self::select).
     ///
     /// ```
-    /// use ptx_isa::{InstQuery, Modifier, ModifierEdit, Opcode, PtxVersion};
+    /// use ptx_isa::{Modifier, Opcode, PtxVersion};
+    /// use ptx_isa::internals::InstQuery;
+    /// use ptx_isa::internals::ModifierEdit;
     ///
     /// // `mul.s32`
     /// let query = InstQuery::new("mul".parse::<Opcode>()?, &[Modifier::S32], &[]);
@@ -144,6 +146,7 @@ impl Opcode {
     /// assert!(completions.contains(&".lt".parse::<Modifier>()?) && !completions.contains(&Modifier::F32));
     /// # Ok::<(), ptx_isa::UnknownKeyword>(())
     /// ```
+    #[doc(hidden)]
     #[must_use]
     pub fn completions(self, modifiers: &[Modifier], index: usize) -> Vec<Modifier> {
         self.words()

@@ -187,7 +187,7 @@ pub(crate) const fn op(name: &'static str, position: u8, role: R) -> FormOperand
         role,
         ty: T::None,
         length: L::Scalar,
-        marks: K::empty(),
+        marks: K::EMPTY,
         range: None,
         access: A::None,
         spaces: Spaces::Any,

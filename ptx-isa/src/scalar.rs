@@ -116,6 +116,7 @@ impl ScalarType {
     /// use ptx_isa::ScalarType;
     /// assert_eq!(ScalarType::B64.register_prefix(), Some("%rd"));
     /// ```
+    #[doc(hidden)]
     #[must_use]
     pub const fn register_prefix(self) -> Option<&'static str> {
         Some(match self {
@@ -138,6 +139,7 @@ impl ScalarType {
     }
 
     /// Whether the values are integers or packed integers.
+    #[doc(hidden)]
     pub fn holds_integers(self) -> bool {
         self.is_integer() || self.element().is_some_and(Self::is_integer)
     }

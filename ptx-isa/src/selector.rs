@@ -131,6 +131,7 @@ const HALVES: u16 = 1 << 14;
 
 impl Selector {
     /// Reads a selector without its dot: `x`, `r`, `b0`, `b7531`, `h1`, `h32`. [`str::parse`] does the same for text.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_text(text: &[u8]) -> Option<Self> {
         match text {
@@ -178,6 +179,7 @@ impl Selector {
     }
 
     /// Returns whether half-words are selected.
+    #[doc(hidden)]
     #[must_use]
     pub const fn is_half(self) -> bool {
         matches!(self, Self::Halves(_))
@@ -193,6 +195,7 @@ impl Selector {
     }
 
     /// Calls `put` with each byte of the spelling, without the dot.
+    #[doc(hidden)]
     pub fn write(self, mut put: impl FnMut(u8)) {
         let parts = match self {
             Self::Component(component) => {

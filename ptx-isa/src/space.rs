@@ -11,6 +11,7 @@ facts! {
         /// The modifier that names it on an instruction.
         modifier: Option<Modifier>,
         /// The space that contains it as a window: `.shared` for `.shared::cta`.
+        #[doc(hidden)]
         within: Option<StateSpace>,
         /// The first version that supports it.
         since: PtxVersion,

@@ -43,6 +43,7 @@ facts! {
         /// The first version that supports it.
         min_version = since: PtxVersion,
         /// The greatest total size in bytes of the sized shared variables of a kernel and of the functions that it calls.
+        #[doc(hidden)]
         most_shared_bytes = shared: u32,
     }
     private {
@@ -67,6 +68,7 @@ impl Target {
     }
 
     /// Every target whose features this one supports.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub const fn implied(self) -> TargetSet {
@@ -74,6 +76,7 @@ impl Target {
     }
 
     /// The other names of the same architecture with the same suffix.
+    #[doc(hidden)]
     pub fn aliases(self) -> impl Iterator<Item = Self> {
         let chip = self.alias_of().unwrap_or(self);
         Self::ALL

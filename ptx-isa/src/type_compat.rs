@@ -93,7 +93,9 @@ impl Expected {
     /// integer register with integers and bits, a wider floating-point register only with bits.
     ///
     /// ```
-    /// use ptx_isa::{Expected, RegisterWidth, ScalarType as T};
+    /// use ptx_isa::{ScalarType as T};
+    /// use ptx_isa::internals::Expected;
+    /// use ptx_isa::internals::RegisterWidth;
     ///
     /// let expected = Expected::Type(T::U16);
     /// assert!(expected.takes_register(T::B16, RegisterWidth::Exact));

@@ -79,6 +79,7 @@ pub(crate) enum ActionResults {
 
 impl Form {
     /// The uniformity of the result that is the operand of an index. `None` if equal operands and memory give equal results.
+    #[doc(hidden)]
     #[must_use]
     pub fn result_uniformity(&self, operand: usize) -> Option<ResultUniformity> {
         use ResultUniformity::{Group, LaneValue};

@@ -50,6 +50,7 @@ impl PtxVersion {
     /// assert_eq!("8.5".parse(), Ok(PtxVersion::new(8, 5)));
     /// assert!("8".parse::<PtxVersion>().is_err());
     /// ```
+    #[doc(hidden)]
     #[must_use]
     pub fn from_text(text: &[u8]) -> Option<Self> {
         let point = text.iter().position(|&b| b == b'.')?;

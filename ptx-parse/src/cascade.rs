@@ -3,7 +3,8 @@
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_ir::{Diagnostic, Item, Severity, Statement};
-use ptx_isa::{Directive, DirectivePosition, Modifier};
+use ptx_isa::internals::DirectivePosition;
+use ptx_isa::{Directive, Modifier};
 
 use crate::output::Output;
 

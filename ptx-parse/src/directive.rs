@@ -8,7 +8,8 @@ use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
     Prototype, Span, Statement,
 };
-use ptx_isa::{Directive, DirectivePosition, Ending, PtxVersion, ScalarType, StateSpace, TypeKind};
+use ptx_isa::internals::{DirectivePosition, Ending};
+use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
 use crate::labels::LabelRange;

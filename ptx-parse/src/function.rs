@@ -9,7 +9,8 @@ use ptx_ir::{
     BodyId, Code, Diagnostic, FuncId, Function, FunctionKind, Item, Linkage, NameId, Span,
     Statement, Symbol, SymbolId, SymbolKind, TableRange,
 };
-use ptx_isa::{Directive, DirectivePosition, StateSpace};
+use ptx_isa::internals::DirectivePosition;
+use ptx_isa::{Directive, StateSpace};
 
 use crate::cursor::{Checkpoint, ParseResult};
 use crate::interface::{ParamName, ParamNames};

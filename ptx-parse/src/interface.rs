@@ -9,7 +9,8 @@ use ptx_ir::{
     Binding, Code, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, Span, TableRange,
     Var,
 };
-use ptx_isa::{Directive, DirectivePosition, ScalarType, StateSpace, TypeKind};
+use ptx_isa::internals::DirectivePosition;
+use ptx_isa::{Directive, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
 use crate::declaration::{DeclaredName, Specifiers};

@@ -6,7 +6,8 @@ use ptx_ir::lex::Lexer;
 use ptx_ir::raw::RawModule;
 use ptx_ir::raw::scan::{class, is};
 use ptx_ir::{Code, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
-use ptx_isa::{Directive, DirectivePosition, ForeignWord, StateSpace};
+use ptx_isa::internals::{DirectivePosition, ForeignWord};
+use ptx_isa::{Directive, StateSpace};
 
 use crate::cursor::ParseResult;
 use crate::header_state::HeaderPart;

@@ -5,7 +5,8 @@ use alloc::string::String;
 use ptx_ir::constant;
 use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Address, AddressForm, Code, Operand, Selector, Span};
-use ptx_isa::{Directive, ForeignWord};
+use ptx_isa::Directive;
+use ptx_isa::internals::ForeignWord;
 
 use crate::cursor::ParseResult;
 use crate::parser::Parser;

@@ -3,7 +3,8 @@
 use ptx_ir::Linkage;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::scan::{self, Trivia, class, is};
-use ptx_isa::{Directive, ForeignWord, Opcode, StateSpace};
+use ptx_isa::internals::ForeignWord;
+use ptx_isa::{Directive, Opcode, StateSpace};
 
 /// The number of bytes of a line that are read, so that the cost stays linear.
 const LONGEST_LINE: usize = 4096;

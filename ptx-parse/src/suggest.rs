@@ -4,10 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use ptx_ir::Diagnostic;
-use ptx_isa::{
-    Directive, InstQuery, Modifier, ModifierEdit, Opcode, PtxVersion, ScalarType, Target,
-    TargetSet, Violation, find_form, operand_count,
-};
+use ptx_isa::internals::{InstQuery, ModifierEdit, TargetSet, Violation, find_form, operand_count};
+use ptx_isa::{Directive, Modifier, Opcode, PtxVersion, ScalarType, Target};
 
 /// The opcode that is nearest to the first word of a mnemonic. Near opcodes that have a form with all modifiers of the mnemonic
 /// come first, then those that take each of its modifiers, then all others.

@@ -7,7 +7,8 @@ use ptx_ir::{
     Function, FunctionKind, Guard, Interface, Item, Linkage, Module, NameId, Operand, OperandPool,
     Param, Section, SectionEntry, SigId, Span, Statement, StmtId, TableRange, TypeName, VarDecl,
 };
-use ptx_isa::{Directive, Ending};
+use ptx_isa::Directive;
+use ptx_isa::internals::Ending;
 
 use crate::buffer::Out;
 use crate::operand::TableViews;

@@ -1,7 +1,8 @@
 //! The versions and targets for which a module, a function or a feature is legal.
 
 use alloc::vec::Vec;
-use ptx_isa::{Arch, PtxVersion, Target, TargetSet};
+use ptx_isa::internals::TargetSet;
+use ptx_isa::{Arch, PtxVersion, Target};
 
 /// The targets on which a module, a function or a feature is legal, for each version up to [`PtxVersion::CURRENT`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -10,7 +10,8 @@ use ptx_ir::{
     Binding, Body, Declarator, Interface, ListId, Operand, Param, RegId, Statement, StmtId,
     SymbolKind, VarDecl, VarId,
 };
-use ptx_isa::{ConstantKind, Expected, RegisterWidth, ScalarType, StateSpace, TypeKind};
+use ptx_isa::internals::{ConstantKind, Expected, RegisterWidth};
+use ptx_isa::{ScalarType, StateSpace, TypeKind};
 
 use crate::call_tables::{self, CallTables};
 use crate::context::{Context, constant_kind};

@@ -7,7 +7,8 @@ use ptx_ir::{
     Body, Diagnostic, Function, FunctionKind, Item, Module, NameId, Operand, Param, SectionEntry,
     SigId, Statement, SymbolKind,
 };
-use ptx_isa::{Directive, Modifier, RuleKind, ScalarType, Target, TargetOption};
+use ptx_isa::internals::RuleKind;
+use ptx_isa::{Directive, Modifier, ScalarType, Target, TargetOption};
 
 use crate::context::Context;
 use crate::location::Location;

@@ -4,10 +4,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{RegId, StmtId};
-use ptx_isa::{
-    ActualOperand, Destination, Expected, Expr, ForeignWord, InstQuery, Modifier, ModifierEdit,
-    Opcode, OperandShape, Role, ScalarType, TypeKind,
+use ptx_isa::internals::{
+    ActualOperand, Destination, Expected, Expr, ForeignWord, InstQuery, ModifierEdit, OperandShape,
 };
+use ptx_isa::{Modifier, Opcode, Role, ScalarType, TypeKind};
 
 use crate::explain::Explanation;
 use crate::finding::Repair;

@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 use ptx_ir::raw::query::Environment;
-use ptx_isa::{
-    ActualOperand, Deprecation, Form, FormMatch, InstQuery, MAX_OPERANDS, Marks, Modifier,
-    ModifierEdit, NoForm, Opcode, OperandShape, OperandViolation, Repair, Role, Rule, RuleKind,
-    ScalarType, Spaces, Violation,
+use ptx_isa::internals::{
+    ActualOperand, Deprecation, FormMatch, InstQuery, MAX_OPERANDS, ModifierEdit, NoForm,
+    OperandShape, OperandViolation, Repair, Rule, RuleKind, Spaces, Violation,
 };
+use ptx_isa::{Form, Marks, Modifier, Opcode, Role, ScalarType};
 
 use crate::inst_part::{self, modifiers};
 use crate::location::Part;

@@ -2,7 +2,7 @@
 
 use core::mem::discriminant;
 
-use ptx_isa::{Cond, FormMatch, InstQuery, OperandShape, Rule, RuleKind, Table};
+use ptx_isa::internals::{Cond, FormMatch, InstQuery, OperandShape, Rule, RuleKind, Table};
 use smallvec::SmallVec;
 
 use crate::location::Part;

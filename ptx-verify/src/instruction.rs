@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 use ptx_ir::raw::TextChange;
 use ptx_ir::raw::query::{Environment, NameKind, NameTypes, Queries, ShapeKey};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
-use ptx_isa::{InstQuery, Marks, Role, ScalarType};
+use ptx_isa::internals::InstQuery;
+use ptx_isa::{Marks, Role, ScalarType};
 
 use crate::call::Call;
 use crate::call_tables::CallTables;

@@ -2,7 +2,9 @@
 //! wrong.
 
 use alloc::vec::Vec;
-use ptx_isa::{ActualOperand, FormMatch, MAX_OPERANDS, OperandShape, OperandViolation, Violation};
+use ptx_isa::internals::{
+    ActualOperand, FormMatch, MAX_OPERANDS, OperandShape, OperandViolation, Violation,
+};
 
 use crate::explain::{Explainer, Explanation, Search, named_form};
 use crate::location::Part;

@@ -4,10 +4,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::raw::query::Environment;
 use ptx_ir::{Applicability, Body, EntityId as _, Module, Operand, RegId, Statement, StmtId};
-use ptx_isa::{
-    ActualOperand, EffectKind, Expected, ForeignWord, InstQuery, Modifier, ModifierEdit, Opcode,
-    OperandShape, OperandViolation, Role, ScalarType, TypeKind,
+use ptx_isa::internals::{
+    ActualOperand, EffectKind, Expected, ForeignWord, InstQuery, ModifierEdit, OperandShape,
+    OperandViolation,
 };
+use ptx_isa::{Modifier, Opcode, Role, ScalarType, TypeKind};
 
 use crate::explain::Explanation;
 use crate::finding::Repair;

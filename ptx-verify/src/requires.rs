@@ -7,7 +7,8 @@ use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
 use ptx_ir::raw::query::Queries;
 use ptx_ir::{Body, FuncId, InstId, Module, SigId, Span, Statement};
-use ptx_isa::{InstQuery, PtxVersion, Target, TargetSet};
+use ptx_isa::internals::{InstQuery, TargetSet};
+use ptx_isa::{PtxVersion, Target};
 
 use crate::Options;
 use crate::availability::Availability;

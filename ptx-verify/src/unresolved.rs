@@ -39,7 +39,8 @@ pub(crate) fn check_functions(context: &mut Context<'_>, uses: &Uses, names: &Mo
         {
             continue;
         }
-        let library = ptx_isa::library_function(module.name(name)).map(|_| LibraryName(name));
+        let library =
+            ptx_isa::internals::library_function(module.name(name)).map(|_| LibraryName(name));
         let is_extern = function.linkage == Some(Linkage::Extern);
         if is_extern && !used.contains(symbol) {
             continue;

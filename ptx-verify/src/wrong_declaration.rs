@@ -3,7 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ptx_ir::{Body, EntityId, Operand, Span};
-use ptx_isa::{Expected, OperandViolation, Role, ScalarType, TypeKind};
+use ptx_isa::internals::{Expected, OperandViolation};
+use ptx_isa::{Role, ScalarType, TypeKind};
 
 use crate::context::Context;
 use crate::finding::{Finding, Repair};

@@ -1,8 +1,10 @@
-use ptx_isa::OperandShape::{Integer, Register};
-use ptx_isa::describe::{each_fact, floors, role, type_of};
+use ptx_isa::internals::OperandShape::{Integer, Register};
+use ptx_isa::internals::describe::{each_fact, floors, role, type_of};
+use ptx_isa::internals::{
+    ActualOperand, Destination, Expected, Expr, InstQuery, OperandShape, RegisterWidth,
+};
 use ptx_isa::{
-    ActualOperand, Destination, Directive, Expected, Expr, InstQuery, Modifier, Opcode,
-    OperandShape, PtxVersion, RegisterWidth, ScalarType as T, StateSpace, Target, find_instruction,
+    Directive, Modifier, Opcode, PtxVersion, ScalarType as T, StateSpace, Target, find_instruction,
 };
 
 #[test]
@@ -64,7 +66,7 @@ fn an_instruction_of_the_table() {
     let text = floors(of_bar.unwrap().since()).to_string();
     assert!(text.is_empty() || text.contains("sm_"), "{text}");
     assert!(Opcode::Call.takes_lists() && !Opcode::Add.takes_lists());
-    assert!(Directive::Func.is_allowed_in(ptx_isa::DirectivePosition::Module));
+    assert!(Directive::Func.is_allowed_in(ptx_isa::internals::DirectivePosition::Module));
 }
 
 /// A shuffle without `.sync` is deprecated, and gone on newer targets.
@@ -121,7 +123,7 @@ fn roles_of_operands() {
     let add = find_instruction(Opcode::Add, &[]).unwrap().forms()[0];
     let roles: Vec<_> = add.operands().iter().map(role).collect();
     assert_eq!(roles[..2], ["written", "read"]);
-    assert_eq!(ptx_isa::operand_count(add), (3, 3));
+    assert_eq!(ptx_isa::internals::operand_count(add), (3, 3));
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! The evaluation of the expressions of instructions ([`ptx_isa::Computation`]) for addresses.
+//! The evaluation of the expressions of instructions ([`ptx_isa::internals::Computation`]) for addresses.
 
 use ptx_dataflow::internals::Conditions;
-use ptx_isa::{Assignment, Expr, ExprFunction as Function, Form, SlotAssignment};
+use ptx_isa::internals::{Assignment, Expr, SlotAssignment};
+use ptx_isa::{ExprFunction as Function, Form};
 
 use super::evaluation::Site;
 use super::lattice::AbstractValue;

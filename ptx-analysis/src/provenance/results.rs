@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::Operand;
 use ptx_ir::facts::MemoryAccess;
-use ptx_isa::{Action, Destination, Form, Length, Modifier, Role, SlotAssignment, StateSpace};
+use ptx_isa::internals::{Destination, Length, SlotAssignment};
+use ptx_isa::{Action, Form, Modifier, Role, StateSpace};
 
 use super::evaluation::{Evaluation, Site, Written};
 use super::expression::{MAX_OPERANDS, Scope, Source};

@@ -1,11 +1,9 @@
-//! The differing bits of the results of instructions on integers, from the expressions of the tables ([`ptx_isa::Computation`]).
+//! The differing bits of the results of instructions on integers, from the expressions of the tables ([`ptx_isa::internals::Computation`]).
 
 use ptx_dataflow::internals::Conditions;
 use ptx_ir::Operand;
-use ptx_isa::{
-    Assignment, Destination, Expr, ExprFunction as Function, Form, Modifier, Role, ScalarType,
-    SlotAssignment, TypeKind, Uniformity,
-};
+use ptx_isa::internals::{Assignment, Destination, Expr, SlotAssignment};
+use ptx_isa::{ExprFunction as Function, Form, Modifier, Role, ScalarType, TypeKind, Uniformity};
 
 use super::evaluation::{Evaluation, Site};
 use super::lane_bits::{LaneBits, Sign, ones};

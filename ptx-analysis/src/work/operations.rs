@@ -4,9 +4,8 @@ use alloc::vec::Vec;
 
 use ptx_dataflow::internals::Conditions;
 use ptx_ir::facts::{Facts, FunctionFacts};
-use ptx_isa::{
-    Destination, Expr, ExprFunction, Form, Modifier, Role, ScalarType, SlotAssignment, TypeKind,
-};
+use ptx_isa::internals::{Destination, Expr, SlotAssignment};
+use ptx_isa::{ExprFunction, Form, Modifier, Role, ScalarType, TypeKind};
 
 use super::{MatrixProduct, add_multiple};
 

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use ptx_isa::{Directive, Ending};
+use ptx_isa::Directive;
+use ptx_isa::internals::Ending;
 use serde_json::Value;
 
 use crate::sample::sample;

@@ -1,6 +1,7 @@
 //! Bitwise operations and fields of integers that are not known.
 
-use ptx_isa::{Expr, ExprFunction as Function};
+use ptx_isa::ExprFunction as Function;
+use ptx_isa::internals::Expr;
 
 use super::affine::Need;
 use super::alignment::Alignment;

@@ -1,4 +1,4 @@
-//! Evaluates the semantics of instructions ([`ptx_isa::Computation`]) for unknown integers.
+//! Evaluates the semantics of instructions ([`ptx_isa::internals::Computation`]) for unknown integers.
 //!
 //! Integers of the notation are exact. Their forms are computed modulo the power of two that is relevant: a sum that wraps around in
 //! 32 bits has a form modulo 2^32, and becomes a symbol where 64 bits are needed, unless intervals prove that it does not wrap.
@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::Signature;
 use ptx_ir::facts::Facts;
-use ptx_isa::{Expr, ExprFunction as Function, Form, Modifier, ScalarType, SlotAssignment};
+use ptx_isa::internals::{Expr, SlotAssignment};
+use ptx_isa::{ExprFunction as Function, Form, Modifier, ScalarType};
 
 use super::affine::Need;
 use super::alignment::Alignment;

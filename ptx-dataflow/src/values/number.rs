@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_isa::{Expr, ScalarType, SpecialReg, TypeKind};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ScalarType, SpecialReg, TypeKind};
 
 use super::affine::{Affine, Need};
 use super::alignment::{Alignment, low_bits};

@@ -2,9 +2,8 @@
 
 use ptx_ir::facts::{Facts, Space};
 use ptx_ir::{InstId, Operand, Statement, StmtId};
-use ptx_isa::{
-    Action, Assignment, Destination, Expr, Length, Modifier, Role, ScalarType, StateSpace, TypeKind,
-};
+use ptx_isa::internals::{Assignment, Destination, Expr, Length};
+use ptx_isa::{Action, Modifier, Role, ScalarType, StateSpace, TypeKind};
 
 use super::affine::{Affine, Need};
 use super::evaluate::{Scope, clamped};

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use hashbrown::HashMap;
-use ptx_isa::{Access, Control, Directive, Role};
+use ptx_isa::internals::Control;
+use ptx_isa::{Access, Directive, Role};
 
 use super::Facts;
 use super::registers::plain;

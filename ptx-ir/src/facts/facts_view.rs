@@ -1,8 +1,9 @@
 //! The facts about one instruction.
 
+use ptx_isa::internals::SlotAssignment;
 use ptx_isa::{
     Action, AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Opcode, Proxy,
-    ResultUniformity, Role, SlotAssignment,
+    ResultUniformity, Role,
 };
 
 use super::inst_facts::{Flag, FormFacts, Part};

@@ -1,10 +1,10 @@
 //! The facts that follow from a mnemonic and the shape of its operands.
 
 use alloc::vec::Vec;
+use ptx_isa::internals::{Control, EffectKind, FormMatch, Nesting, Size, SlotAssignment, Spaces};
 use ptx_isa::{
-    Access, AsyncPhase, Completion, Control, ConvergenceScope, EffectKind, Form, FormMatch, Marks,
-    Modifier, Nesting, Proxy, ResultUniformity, Role, ScalarType, Size, SlotAssignment, Spaces,
-    StateSpace,
+    Access, AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Proxy,
+    ResultUniformity, Role, ScalarType, StateSpace,
 };
 
 use super::Space;
@@ -301,7 +301,7 @@ impl FormFacts {
 }
 
 /// The space of the memory at an address.
-fn space(selection: &FormMatch<'_>, operand: &ptx_isa::FormOperand) -> Space {
+fn space(selection: &FormMatch<'_>, operand: &ptx_isa::internals::FormOperand) -> Space {
     let marks = operand.marks();
     if marks.contains(Marks::TMEM) {
         return Space::Tensor;
@@ -321,7 +321,7 @@ fn space(selection: &FormMatch<'_>, operand: &ptx_isa::FormOperand) -> Space {
             Space::Generic
         }
         Spaces::Slot(slot) => selection
-            .word(ptx_isa::ModifierSource::Slot(slot))
+            .word(ptx_isa::internals::ModifierSource::Slot(slot))
             .and_then(|word| word.state_space())
             .map_or(Space::Generic, Space::State),
         Spaces::OneOf(list) | Spaces::GenericOr(list) => {

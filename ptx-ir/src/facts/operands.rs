@@ -94,7 +94,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The operand with this index among the operands of the form, which is also its index in
-    /// [`Computation`](ptx_isa::Computation); `None` if it is not written.
+    /// [`Computation`](ptx_isa::internals::Computation); `None` if it is not written.
     #[must_use]
     pub fn operand(&self, index: usize) -> Option<TypedOperand> {
         let part = self

@@ -1,9 +1,8 @@
 //! The operands for a query to the instruction table, read from a key.
 
 use alloc::vec::Vec;
-use ptx_isa::{
-    ActualOperand, OperandShape, ScalarType, Selector, SpecialReg, StateSpace, TableKind,
-};
+use ptx_isa::internals::{ActualOperand, OperandShape, TableKind};
+use ptx_isa::{ScalarType, Selector, SpecialReg, StateSpace};
 use smallvec::SmallVec;
 
 use super::{ShapeKey, tag};

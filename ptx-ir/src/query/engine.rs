@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 use hashbrown::HashMap;
-use ptx_isa::{Directive, InstQuery};
+use ptx_isa::Directive;
+use ptx_isa::internals::InstQuery;
 
 use super::encode::{Encoder, Immediates};
 use super::{Mnemonic, NameTypes, ShapeKey, tag};

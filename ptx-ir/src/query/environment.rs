@@ -2,7 +2,8 @@
 
 use alloc::boxed::Box;
 
-use ptx_isa::{Deprecation, FormMatch, InstQuery, NoForm, PtxVersion, Target};
+use ptx_isa::internals::{Deprecation, FormMatch, InstQuery, NoForm};
+use ptx_isa::{PtxVersion, Target};
 
 use crate::Module;
 

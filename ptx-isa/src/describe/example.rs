@@ -31,7 +31,8 @@ const DECLARATIONS: [(&str, &str); 3] = [
 /// functions that occur in them; a label `done` is at the end of each kernel.
 ///
 /// ```
-/// use ptx_isa::{Instruction, PtxVersion, Target, describe};
+/// use ptx_isa::{Instruction, PtxVersion, Target};
+/// use ptx_isa::internals::describe;
 /// let add = Instruction::ALL.iter().find(|i| i.name() == "add").unwrap();
 /// let text = describe::example_module(add.examples(), PtxVersion::new(8, 0), Target::Sm90).to_string();
 /// assert!(text.starts_with(".version 8.0\n.target sm_90\n"));
@@ -63,7 +64,8 @@ pub fn example_module<'a>(
 /// A module with the [example](crate::Directive::example) of a directive. The example of a directive of the header contains the header.
 ///
 /// ```
-/// use ptx_isa::{Directive, PtxVersion, Target, describe};
+/// use ptx_isa::{Directive, PtxVersion, Target};
+/// use ptx_isa::internals::describe;
 /// let example = Directive::Maxnreg.example().unwrap();
 /// let text = describe::directive_module(example, PtxVersion::new(8, 0), Target::Sm90).to_string();
 /// assert!(text.ends_with(".address_size 64\n.entry k() .maxnreg 64 { ret; }\n"));
@@ -85,7 +87,8 @@ pub fn directive_module(
 /// An [example](example_module) that reads a special register.
 ///
 /// ```
-/// use ptx_isa::{SpecialReg, describe};
+/// use ptx_isa::{SpecialReg};
+/// use ptx_isa::internals::describe;
 /// assert_eq!(describe::register_example(SpecialReg::Tid).to_string(), "mov.u32 %r1, %tid.x;");
 /// ```
 #[must_use]

@@ -2,109 +2,105 @@
 #![cfg_attr(rustfmt, rustfmt_skip)]
 //! The marks of operands.
 
-bitflags::bitflags! {
-    /// Properties of an operand.
-    #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
-    pub struct Marks: u64 {
-        /// The result may be discarded: `_` is accepted.
-        const DISCARD = 1 << 0;
-        /// Only `_` is accepted.
-        const DISCARD_ONLY = 1 << 1;
-        /// The whole vector may be discarded: `_` is accepted in its place.
-        const DISCARD_VECTOR = 1 << 2;
-        /// The predicate may be inverted with `!`.
-        const NOT = 1 << 3;
-        /// The operand may be negated with `-`.
-        const NEG = 1 << 4;
-        /// The operand is a register; constants are rejected.
-        const REG = 1 << 5;
-        /// The register may be wider than the type (section 9.4.1).
-        const WIDEN = 1 << 6;
-        /// One byte or half-word may be selected: `a.b0`, `a.h1`.
-        const LANES = 1 << 7;
-        /// Two half-words of one or two registers may be selected: `a.h10`; for a result, the half-words that are written.
-        const LANES16 = 1 << 8;
-        /// Four bytes of one or two registers may be selected: `a.b3210`; for a result, the bytes that are written.
-        const LANES8 = 1 << 9;
-        /// The address may be followed by `.unified`.
-        const UNIFIED = 1 << 10;
-        /// The address is in tensor memory.
-        const TMEM = 1 << 11;
-        /// The address is that of an mbarrier object.
-        const MBARRIER = 1 << 12;
-        /// The address is that of a tensor map.
-        const TENSORMAP = 1 << 13;
-        /// The operand is a matrix descriptor or an instruction descriptor.
-        const DESCRIPTOR = 1 << 14;
-        /// The address is a multimem address.
-        const MULTIMEM = 1 << 15;
-        /// The operand names a texture.
-        const TEXTURE = 1 << 16;
-        /// The operand names a sampler.
-        const SAMPLER = 1 << 17;
-        /// The operand names a surface.
-        const SURFACE = 1 << 18;
-        /// Braces are required even around a vector of one element.
-        const BRACED = 1 << 19;
-        /// The elements must be listed in braces; a vector register is rejected.
-        const ELEMENTS = 1 << 20;
-        /// The elements must not be components of vector registers.
-        const WHOLE_REGISTERS = 1 << 21;
-        /// The result is written to the register that is read.
-        const SAME_REGISTER = 1 << 22;
-        /// A vector with more elements than required is accepted.
-        const ALLOW_LONGER_VEC = 1 << 23;
-        /// A scalar is accepted in the place of a vector.
-        const OR_SCALAR = 1 << 24;
-        /// A vector whose elements together have the width of the type is accepted.
-        const ALLOW_SPLIT_VECTOR = 1 << 25;
-        /// The brackets around the address are optional.
-        const OPTIONAL_BRACKETS = 1 << 26;
-        /// An array element without brackets around it is accepted: `a[4]`.
-        const INDEXED = 1 << 27;
-        /// ptxas accepts a register of any type, or with `addr-64` any of 64 bits, but no special register and no offset.
-        const ANY_REGISTER = 1 << 28;
-        /// ptxas accepts special registers among the elements, although it copies each of them.
-        const ALLOW_SPECIAL = 1 << 29;
-        /// ptxas accepts a predicate; for a tensor-memory address, any 32-bit register that is not floating point.
-        const ALLOW_PRED = 1 << 30;
-        /// The elements of the vector must have exactly this type; the same width is not enough.
-        const EXACT_ELEMENT_TYPE = 1 << 31;
-        /// The address must not be that of a texture, sampler or surface; the elements of a vector must not be predicates, special registers or parts of registers.
-        const NO_HANDLE_OR_PRED = 1 << 32;
-        /// A register that holds the address must have 32 or 64 bits.
-        const ADDR_32_64 = 1 << 33;
-        /// A register that holds the address must have 64 bits.
-        const ADDR_64 = 1 << 34;
-        /// Without a modifier that names the state space: a register that holds the address must have 32 or 64 bits, and the address must not be that of a texture, sampler or surface.
-        const GENERIC_ADDR_32_64 = 1 << 35;
-        /// ptxas extends an address in a register of 32 bits, whatever the state space is.
-        const NARROW_ADDR = 1 << 36;
-        /// The value is an address, which has as many bits as the addresses of the module.
-        const GENERIC_VALUE = 1 << 37;
-        /// A constant must be greater than 0 and at most 1.
-        const UNIT_INTERVAL = 1 << 38;
-        /// The vector of coordinates may begin with an integer, the index of the layer of a texture array.
-        const LEADING_INT = 1 << 39;
-        /// A vector of 8-bit registers is accepted as well.
-        const OR_8_BIT = 1 << 40;
-        /// Equal operands may give different results in the threads of a warp.
-        const VARYING = 1 << 41;
-        /// All threads of a warp that execute the instruction together, as members of one mask, get the same result.
-        const WARP_UNIFORM = 1 << 42;
-        /// All threads of the CTA that execute the instruction together get the same result.
-        const CTA_UNIFORM = 1 << 43;
-        /// The result is the value of the first source in another lane: with `.idx` the one that the operand `lane-index` says, within the segment that the operand `lane-segment` says.
-        const LANE_VALUE = 1 << 44;
-        /// With `.idx`, the index of a lane.
-        const LANE_INDEX = 1 << 45;
-        /// Bits 8 to 12 of the value select the bits of the lane index that determine the segment.
-        const LANE_SEGMENT = 1 << 46;
-        /// The value determines the threads that execute the instruction together.
-        const PARTICIPANTS = 1 << 47;
-        /// The value is the number of threads that execute the instruction together; other threads may execute it at another time.
-        const THREAD_COUNT = 1 << 48;
-    }
+marks! {
+    /// The result may be discarded: `_` is accepted.
+    DISCARD = 0;
+    /// Only `_` is accepted.
+    DISCARD_ONLY = 1;
+    /// The whole vector may be discarded: `_` is accepted in its place.
+    DISCARD_VECTOR = 2;
+    /// The predicate may be inverted with `!`.
+    NOT = 3;
+    /// The operand may be negated with `-`.
+    NEG = 4;
+    /// The operand is a register; constants are rejected.
+    REG = 5;
+    /// The register may be wider than the type (section 9.4.1).
+    WIDEN = 6;
+    /// One byte or half-word may be selected: `a.b0`, `a.h1`.
+    LANES = 7;
+    /// Two half-words of one or two registers may be selected: `a.h10`; for a result, the half-words that are written.
+    LANES16 = 8;
+    /// Four bytes of one or two registers may be selected: `a.b3210`; for a result, the bytes that are written.
+    LANES8 = 9;
+    /// The address may be followed by `.unified`.
+    UNIFIED = 10;
+    /// The address is in tensor memory.
+    TMEM = 11;
+    /// The address is that of an mbarrier object.
+    MBARRIER = 12;
+    /// The address is that of a tensor map.
+    TENSORMAP = 13;
+    /// The operand is a matrix descriptor or an instruction descriptor.
+    DESCRIPTOR = 14;
+    /// The address is a multimem address.
+    MULTIMEM = 15;
+    /// The operand names a texture.
+    TEXTURE = 16;
+    /// The operand names a sampler.
+    SAMPLER = 17;
+    /// The operand names a surface.
+    SURFACE = 18;
+    /// Braces are required even around a vector of one element.
+    BRACED = 19;
+    /// The elements must be listed in braces; a vector register is rejected.
+    ELEMENTS = 20;
+    /// The elements must not be components of vector registers.
+    WHOLE_REGISTERS = 21;
+    /// The result is written to the register that is read.
+    SAME_REGISTER = 22;
+    /// A vector with more elements than required is accepted.
+    ALLOW_LONGER_VEC = 23;
+    /// A scalar is accepted in the place of a vector.
+    OR_SCALAR = 24;
+    /// A vector whose elements together have the width of the type is accepted.
+    ALLOW_SPLIT_VECTOR = 25;
+    /// The brackets around the address are optional.
+    OPTIONAL_BRACKETS = 26;
+    /// An array element without brackets around it is accepted: `a[4]`.
+    INDEXED = 27;
+    /// ptxas accepts a register of any type, or with `addr-64` any of 64 bits, but no special register and no offset.
+    ANY_REGISTER = 28;
+    /// ptxas accepts special registers among the elements, although it copies each of them.
+    ALLOW_SPECIAL = 29;
+    /// ptxas accepts a predicate; for a tensor-memory address, any 32-bit register that is not floating point.
+    ALLOW_PRED = 30;
+    /// The elements of the vector must have exactly this type; the same width is not enough.
+    EXACT_ELEMENT_TYPE = 31;
+    /// The address must not be that of a texture, sampler or surface; the elements of a vector must not be predicates, special registers or parts of registers.
+    NO_HANDLE_OR_PRED = 32;
+    /// A register that holds the address must have 32 or 64 bits.
+    ADDR_32_64 = 33;
+    /// A register that holds the address must have 64 bits.
+    ADDR_64 = 34;
+    /// Without a modifier that names the state space: a register that holds the address must have 32 or 64 bits, and the address must not be that of a texture, sampler or surface.
+    GENERIC_ADDR_32_64 = 35;
+    /// ptxas extends an address in a register of 32 bits, whatever the state space is.
+    NARROW_ADDR = 36;
+    /// The value is an address, which has as many bits as the addresses of the module.
+    GENERIC_VALUE = 37;
+    /// A constant must be greater than 0 and at most 1.
+    UNIT_INTERVAL = 38;
+    /// The vector of coordinates may begin with an integer, the index of the layer of a texture array.
+    LEADING_INT = 39;
+    /// A vector of 8-bit registers is accepted as well.
+    OR_8_BIT = 40;
+    /// Equal operands may give different results in the threads of a warp.
+    VARYING = 41;
+    /// All threads of a warp that execute the instruction together, as members of one mask, get the same result.
+    WARP_UNIFORM = 42;
+    /// All threads of the CTA that execute the instruction together get the same result.
+    CTA_UNIFORM = 43;
+    /// The result is the value of the first source in another lane: with `.idx` the one that the operand `lane-index` says, within the segment that the operand `lane-segment` says.
+    LANE_VALUE = 44;
+    /// With `.idx`, the index of a lane.
+    LANE_INDEX = 45;
+    /// Bits 8 to 12 of the value select the bits of the lane index that determine the segment.
+    LANE_SEGMENT = 46;
+    /// The value determines the threads that execute the instruction together.
+    PARTICIPANTS = 47;
+    /// The value is the number of threads that execute the instruction together; other threads may execute it at another time.
+    THREAD_COUNT = 48;
 }
 
 /// The phrase of `ptxkit explain` for an operand with a mark.

@@ -1,6 +1,7 @@
 //! Approximations and the bounds of their errors.
 
-use ptx_isa::{Computation, ErrorLimit, Modifier, Opcode, SlotAssignment, find_instruction};
+use ptx_isa::internals::{Computation, ErrorLimit, SlotAssignment};
+use ptx_isa::{Modifier, Opcode, find_instruction};
 
 /// The computation of the form with these modifiers.
 fn computation(text: &str) -> (&'static Computation, SlotAssignment) {

@@ -1,4 +1,5 @@
-use ptx_isa::{Cond, Context, Modifier, ModifierSet, Opcode, OperandTest, find_form};
+use ptx_isa::internals::{Cond, Context, ModifierSet, OperandTest, find_form};
+use ptx_isa::{Modifier, Opcode};
 
 #[test]
 fn what_modifiers_decide() {

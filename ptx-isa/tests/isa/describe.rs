@@ -1,6 +1,6 @@
 //! Every part of the table has a description.
 
-use ptx_isa::describe::*;
+use ptx_isa::internals::describe::*;
 use ptx_isa::{Form, Instruction, Opcode, find_instruction};
 
 fn forms(opcode: &str) -> &'static [&'static Form] {
@@ -17,7 +17,7 @@ fn lines(form: &Form) -> Vec<String> {
     all.extend(form.rules().iter().map(|r| rule(form, r).to_string()));
     all.extend(form.effects().iter().map(|e| effect(form, e).to_string()));
     for table in form.tables() {
-        let text = ptx_isa::describe::table(form, table, None).to_string();
+        let text = ptx_isa::internals::describe::table(form, table, None).to_string();
         // Columns are as wide as they have to be.
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         all.extend(text.lines().map(words));
@@ -94,7 +94,8 @@ fn long_runs_are_ranges() {
 
 #[test]
 fn negation_reaches_the_clauses() {
-    use ptx_isa::{Cond, OperandTest};
+    use ptx_isa::internals::Cond;
+    use ptx_isa::internals::OperandTest;
     let form = forms("brev")[0];
     static GIVEN: Cond = Cond::Operand(1, OperandTest::Immediate);
     static BOTH: Cond = Cond::All(&[Cond::Filled(0), Cond::Not(&GIVEN)]);

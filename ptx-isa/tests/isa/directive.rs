@@ -1,4 +1,5 @@
-use ptx_isa::{Directive, DirectivePosition, Ending};
+use ptx_isa::Directive;
+use ptx_isa::internals::{DirectivePosition, Ending};
 
 #[test]
 fn endings() {

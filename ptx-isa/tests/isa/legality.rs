@@ -1,12 +1,12 @@
 //! What is legal and what is not, and from when and where on.
 
-use ptx_isa::OperandShape::{
+use ptx_isa::internals::OperandShape::{
     Bracket, Discard, F64, Function, Integer, Kernel, Label, Pair, Register, RegisterVector,
     Special, Variable, Vector,
 };
+use ptx_isa::internals::{ActualOperand, InstQuery, OperandShape, OperandViolation, Violation};
 use ptx_isa::{
-    ActualOperand, InstQuery, Instruction, Modifier, Opcode, OperandShape, OperandViolation,
-    PtxVersion, ScalarType, SpecialReg, StateSpace, Target, Violation,
+    Instruction, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg, StateSpace, Target,
 };
 
 use ScalarType::*;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ptx_isa::{Form, Instruction, Modifier, Opcode, canonical_order, find_form, find_instruction};
+use ptx_isa::internals::{canonical_order, find_form};
+use ptx_isa::{Form, Instruction, Modifier, Opcode, find_instruction};
 
 /// Modifiers of a form, name included: every slot takes each of its alternatives once while the others take their
 /// first, with the optional slots filled and with them empty.

@@ -1,6 +1,7 @@
 //! Repairs of instructions.
 
-use ptx_isa::{InstQuery, Modifier, Opcode};
+use ptx_isa::internals::InstQuery;
+use ptx_isa::{Modifier, Opcode};
 
 /// Modifiers in every place, instead of every modifier, and without each; nothing is tried for more modifiers than any form takes.
 #[test]

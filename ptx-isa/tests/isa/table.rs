@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use ptx_isa::{Cell, Cond, Instruction, Length, Modifier, Opcode, RuleKind, Spaces, TypeExpr};
+use ptx_isa::internals::{Cell, Cond, Length, RuleKind, Spaces, TypeExpr};
+use ptx_isa::{Instruction, Modifier, Opcode};
 
 #[test]
 fn every_opcode_has_instructions() {

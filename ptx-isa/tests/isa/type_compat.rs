@@ -1,5 +1,5 @@
-use ptx_isa::ConstantKind::{F32Bits, F64, Integer};
-use ptx_isa::{Expected, RegisterWidth};
+use ptx_isa::internals::ConstantKind::{F32Bits, F64, Integer};
+use ptx_isa::internals::{Expected, RegisterWidth};
 use ptx_isa::{ScalarType, TypeKind};
 
 /// Section 9.4: one row for each kind of operand, one column for each kind of register of its width.

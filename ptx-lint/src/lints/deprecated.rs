@@ -7,7 +7,8 @@ use ptx_analysis::asynchrony::Certainty;
 use ptx_ir::lex::Lexer;
 use ptx_ir::raw::query::{Environment, Queries};
 use ptx_ir::{Span, Statement};
-use ptx_isa::{Deprecation, Directive, PtxVersion, RuleKind};
+use ptx_isa::internals::{Deprecation, RuleKind};
+use ptx_isa::{Directive, PtxVersion};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};

@@ -12,7 +12,8 @@ use ptx_analysis::ssa::Value;
 use ptx_analysis::values::Symbol;
 use ptx_ir::facts::Space;
 use ptx_ir::{Operand, RegId, Span, Statement, StmtId};
-use ptx_isa::{Action, Role, Spaces, StateSpace};
+use ptx_isa::internals::Spaces;
+use ptx_isa::{Action, Role, StateSpace};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};

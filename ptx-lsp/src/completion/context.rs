@@ -2,7 +2,8 @@
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Body, Linkage, Span};
-use ptx_isa::{Directive, DirectivePosition, Modifier, Opcode};
+use ptx_isa::internals::DirectivePosition;
+use ptx_isa::{Directive, Modifier, Opcode};
 
 use crate::document::Document;
 use crate::place;

@@ -6,10 +6,8 @@ use lsp_types::{
 };
 use ptx_ir::raw::query::Environment;
 use ptx_ir::{Linkage, Span};
-use ptx_isa::{
-    Directive, DirectivePosition, InstQuery, Modifier, Opcode, PtxVersion, ScalarType, Since,
-    SpecialReg, Target,
-};
+use ptx_isa::internals::{DirectivePosition, InstQuery};
+use ptx_isa::{Directive, Modifier, Opcode, PtxVersion, ScalarType, Since, SpecialReg, Target};
 
 use super::modifiers;
 use crate::document::Document;

@@ -22,13 +22,15 @@ pub(crate) fn complete(document: &Document, offset: u32) -> CompletionList {
     let mut items = Items::new(document, context.word, Environment::of(module));
     match context.expectation {
         Expectation::Nothing => {}
-        Expectation::ModuleDirective => items.add_directives(ptx_isa::DirectivePosition::Module),
+        Expectation::ModuleDirective => {
+            items.add_directives(ptx_isa::internals::DirectivePosition::Module)
+        }
         Expectation::Version => items.add_versions(),
         Expectation::Target => items.add_targets(),
         Expectation::HeaderDirective(position) => items.add_directives(position),
         Expectation::Statement => {
             items.add_opcodes();
-            items.add_directives(ptx_isa::DirectivePosition::Body);
+            items.add_directives(ptx_isa::internals::DirectivePosition::Body);
         }
         Expectation::Opcode => items.add_opcodes(),
         Expectation::Guard => operands::add_predicates(&mut items, context.body),

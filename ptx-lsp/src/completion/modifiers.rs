@@ -1,6 +1,7 @@
 //! The modifiers that may follow the written ones, in the order of the forms of an instruction.
 
-use ptx_isa::{Form, Instruction, Modifier, Opcode, Since, Slot};
+use ptx_isa::internals::Slot;
+use ptx_isa::{Form, Instruction, Modifier, Opcode, Since};
 
 /// The modifiers that may come next. Those of the most common forms come first, and each modifier appears once.
 pub(super) fn next_modifiers(

@@ -2,7 +2,8 @@
 
 use lsp_types::CompletionItemKind;
 use ptx_ir::{Body, RegDecl, Register, SymbolKind};
-use ptx_isa::{Expected, Form, InstQuery, Role, ScalarType};
+use ptx_isa::internals::{Expected, InstQuery};
+use ptx_isa::{Form, Role, ScalarType};
 
 use super::context::{Enclosing, OperandPosition};
 use super::items::{Items, Rank};

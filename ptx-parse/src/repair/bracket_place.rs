@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_isa::{Modifier, Opcode, find_instruction, operand_count};
+use ptx_isa::internals::operand_count;
+use ptx_isa::{Modifier, Opcode, find_instruction};
 
 /// The tokens of a statement with a missing bracket.
 pub(crate) struct Statement<'s> {

@@ -4,7 +4,8 @@ use alloc::string::String;
 
 use ptx_ir::raw::scan::{self, Trivia};
 use ptx_ir::{Diagnostic, Span};
-use ptx_isa::{Directive, ForeignWord, Modifier, ScalarType, StateSpace};
+use ptx_isa::internals::ForeignWord;
+use ptx_isa::{Directive, Modifier, ScalarType, StateSpace};
 
 use crate::statement_extent::is_opcode;
 use crate::suggest::{self, Similar};

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Body, Inst, Module, Span};
-use ptx_isa::{Control, Directive, EffectKind, Modifier, Opcode, ScalarType, StateSpace};
+use ptx_isa::internals::{Control, EffectKind};
+use ptx_isa::{Directive, Modifier, Opcode, ScalarType, StateSpace};
 
 use crate::cascade;
 use crate::statement_extent::line_end;

@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, Span};
-use ptx_isa::{Directive, ForeignWord, Opcode, ScalarType, StateSpace};
+use ptx_isa::internals::ForeignWord;
+use ptx_isa::{Directive, Opcode, ScalarType, StateSpace};
 
 use crate::statement_extent::line_end;
 

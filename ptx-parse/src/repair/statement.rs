@@ -6,7 +6,8 @@ use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::number::scan_number;
 use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, Span};
-use ptx_isa::{Directive, ForeignWord, Modifier, Opcode, Role, ScalarType, TypeKind, find_form};
+use ptx_isa::internals::{ForeignWord, find_form};
+use ptx_isa::{Directive, Modifier, Opcode, Role, ScalarType, TypeKind};
 
 use crate::record::{StatementContext, split_statement};
 use crate::repair::unknown_opcode::make_comment;

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::raw::name::{split_numeric_suffix_str, suffix_number};
 use ptx_ir::raw::scan::{class, is};
 use ptx_ir::{Body, Code, Diagnostic, FuncId, Module, Span, StmtId, Symbol, SymbolKind};
-use ptx_isa::{ForeignWord, Modifier, Opcode, ScalarType, SpecialReg};
+use ptx_isa::internals::ForeignWord;
+use ptx_isa::{Modifier, Opcode, ScalarType, SpecialReg};
 
 use crate::declared_names::{Declaration, DeclaredNames};
 use crate::name_use::{Context, Expected};
@@ -328,7 +329,7 @@ impl Group<'_> {
     ) -> Diagnostic {
         let (name, common) = (self.first.name, self.common);
         let library = match context.expected {
-            Expected::Function => ptx_isa::library_function(name),
+            Expected::Function => ptx_isa::internals::library_function(name),
             _ => None,
         };
         let error = error.with_help(match library {

@@ -4,7 +4,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Module, SigId, Span};
-use ptx_isa::{ForeignWord, Modifier, ModifierEdit, Opcode, Role};
+use ptx_isa::internals::{ForeignWord, ModifierEdit};
+use ptx_isa::{Modifier, Opcode, Role};
 
 use crate::repair::keyword::{correct, joined_keyword_len, replace, separate, suggestion};
 use crate::statement_extent::line_end;
@@ -291,7 +292,7 @@ fn obstacle(
 
 /// Whether the first operand of a form with the modifiers can be a constant.
 fn takes_constant(opcode: Opcode, modifiers: &[Modifier]) -> bool {
-    let selected = ptx_isa::find_form(opcode, modifiers);
+    let selected = ptx_isa::internals::find_form(opcode, modifiers);
     let first = selected.and_then(|(_, form, _)| form.operands().first());
     first.is_some_and(|o| matches!(o.role(), Role::Imm | Role::Use))
 }

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::scan::{self, Trivia, class, is};
 use ptx_ir::{Code, Diagnostic, Module, SigId, Span};
-use ptx_isa::{Directive, DirectivePosition, ForeignWord, Modifier, Opcode, ScalarType};
+use ptx_isa::internals::{DirectivePosition, ForeignWord};
+use ptx_isa::{Directive, Modifier, Opcode, ScalarType};
 
 use crate::repair::keyword::{correct, joined_keyword_len, separate, suggestion};
 use crate::statement_extent::{assignment, is_opcode, line_end};
@@ -72,9 +73,10 @@ impl Unknown<'_> {
             replace_statement(error, self.src(), start)
         } else if let Some(length) = joined_keyword_len(opcode) {
             separate(error, opcode, length)
-        } else if let Some(function) = ptx_isa::library_function(opcode) {
+        } else if let Some(function) = ptx_isa::internals::library_function(opcode) {
             // The variant for `.f32` has a name with an `f` at its end.
-            let has_single_variant = ptx_isa::library_function(&format!("{opcode}f")).is_some();
+            let has_single_variant =
+                ptx_isa::internals::library_function(&format!("{opcode}f")).is_some();
             let is_single = has_single_variant && self.mnemonic().contains(ScalarType::F32.text());
             let suffix = if is_single { "f" } else { "" };
             error.with_help(format!(

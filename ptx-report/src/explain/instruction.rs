@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use ptx_isa::describe::{self, Topic};
-use ptx_isa::{Form, Instruction, Modifier, Opcode, SlotAssignment, find_instruction};
+use ptx_isa::internals::SlotAssignment;
+use ptx_isa::internals::describe::{self, Topic};
+use ptx_isa::{Form, Instruction, Modifier, Opcode, find_instruction};
 use ptx_parse::suggest;
 
 use super::entry::{Details, Entry, EntryKind};

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use ptx_isa::describe::register_example;
+use ptx_isa::internals::{DirectivePosition, Ending, describe::register_example};
 use ptx_isa::{
-    Directive, DirectivePosition, Ending, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg,
-    StateSpace, Target, TypeKind, Uniformity,
+    Directive, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg, StateSpace, Target, TypeKind,
+    Uniformity,
 };
 use ptx_parse::suggest;
 

@@ -1,8 +1,8 @@
 //! Properties of instructions that hold for all operands: copies, selections, conversions of addresses, and commutativity.
 
+use ptx_isa::internals::{Assignment, Destination, Expr, Length};
 use ptx_isa::{
-    Action, Assignment, Destination, Expr, ExprFunction as Function, Form, Length, Modifier,
-    Opcode, StateSpace, find_instruction,
+    Action, ExprFunction as Function, Form, Modifier, Opcode, StateSpace, find_instruction,
 };
 
 use super::Video;

@@ -7,9 +7,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use ptx_isa::{
-    Destination, Expr, ExprFunction as Function, Modifier, Opcode, Role, ScalarType, TypeKind,
-};
+use ptx_isa::internals::{Destination, Expr};
+use ptx_isa::{ExprFunction as Function, Modifier, Opcode, Role, ScalarType, TypeKind};
 
 use super::computation::Inputs;
 use super::parts::PARTS;

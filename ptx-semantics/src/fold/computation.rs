@@ -1,4 +1,4 @@
-//! Evaluation of the computation of a form ([`ptx_isa::Computation`]) for constant operands.
+//! Evaluation of the computation of a form ([`ptx_isa::internals::Computation`]) for constant operands.
 
 use super::float_format::Format;
 use super::functions::{self, Arguments};
@@ -8,10 +8,10 @@ use super::value::{Exact, Float, Value, clamped, exact, low};
 use super::{Folded, Video, element, mask};
 use alloc::vec::Vec;
 use bnum::cast::CastFrom;
-use ptx_isa::{
-    Assignment, Destination, EffectKind, Expr, Form, FormOperand, Length, Marks, Modifier, Role,
-    RuleKind, ScalarType, SlotAssignment, TypeKind,
+use ptx_isa::internals::{
+    Assignment, Destination, EffectKind, Expr, FormOperand, Length, RuleKind, SlotAssignment,
 };
+use ptx_isa::{Form, Marks, Modifier, Role, ScalarType, TypeKind};
 
 /// An instruction of a form with a computation, and the values that it reads.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl Inputs<'_> {
 
     /// Whether the rules of the form allow the modifiers.
     pub(crate) fn are_legal(&self) -> bool {
-        let holds = |condition: ptx_isa::Cond| condition.decide(self.slots);
+        let holds = |condition: ptx_isa::internals::Cond| condition.decide(self.slots);
         let mut tables = self.form.tables().iter();
         let mut rules = self.form.rules().iter();
         tables.all(|t| t.row(self.slots).is_some())

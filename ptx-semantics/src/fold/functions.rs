@@ -6,7 +6,8 @@ use super::value::{Exact, Float, Value, clamped, exact, highest, limits, low, on
 use super::{float_functions, integer_functions};
 use bnum::cast::CastFrom;
 use core::cmp::Ordering;
-use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType, TypeKind};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, Modifier, ScalarType, TypeKind};
 
 /// The arguments of a function.
 #[derive(Clone, Copy)]

@@ -6,7 +6,8 @@ use super::value::Exact;
 use super::{integer_functions, mask};
 use alloc::vec::Vec;
 use bnum::cast::CastFrom;
-use ptx_isa::{FormOperand, Marks, Role, RuleKind, Selector, TypeKind};
+use ptx_isa::internals::{FormOperand, RuleKind};
+use ptx_isa::{Marks, Role, Selector, TypeKind};
 
 /// The selected parts and signs of the operands of a video instruction: section 9.7.18 of the PTX ISA manual.
 ///
@@ -242,17 +243,17 @@ impl Inputs<'_> {
 }
 
 /// The context of the rules about signs. Forms whose operands may be negated test nothing else about operands.
-impl ptx_isa::Context for Inputs<'_> {
+impl ptx_isa::internals::Context for Inputs<'_> {
     fn is_filled(&self, slot: usize) -> bool {
         self.slots.is_filled(slot)
     }
 
-    fn holds(&self, slot: usize, words: ptx_isa::ModifierSet) -> bool {
+    fn holds(&self, slot: usize, words: ptx_isa::internals::ModifierSet) -> bool {
         self.slots.holds(slot, words)
     }
 
-    fn operand(&self, operand: usize, test: ptx_isa::OperandTest) -> bool {
-        test == ptx_isa::OperandTest::Negated && self.is_negated(operand)
+    fn operand(&self, operand: usize, test: ptx_isa::internals::OperandTest) -> bool {
+        test == ptx_isa::internals::OperandTest::Negated && self.is_negated(operand)
     }
 
     fn in_entry(&self) -> bool {

@@ -10,7 +10,8 @@ use crate::fold::exact_float;
 use crate::fold::float_format::Format;
 use crate::fold::rounding::Rounding;
 use crate::fold::value::{exact, limits};
-use ptx_isa::{Expr, Modifier, ScalarType, TypeKind};
+use ptx_isa::internals::Expr;
+use ptx_isa::{Modifier, ScalarType, TypeKind};
 
 impl Translation<'_> {
     /// The term and the value of a result after an assignment. The term is a bit vector or a `Bool`.

@@ -10,10 +10,8 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
-use ptx_isa::{
-    Computation, Destination, Expr, Form, FormOperand, Length, Modifier, Opcode, Role, ScalarType,
-    SlotAssignment, find_instruction,
-};
+use ptx_isa::internals::{Computation, Destination, Expr, FormOperand, Length, SlotAssignment};
+use ptx_isa::{Form, Modifier, Opcode, Role, ScalarType, find_instruction};
 
 /// A sort, which terms have.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

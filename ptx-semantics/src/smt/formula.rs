@@ -5,7 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use ptx_ir::facts::{Facts, FunctionFacts, RegisterComponent};
 use ptx_ir::{Body, InstId, Operand, Statement, StmtId};
-use ptx_isa::{Destination, Modifier, RegisterClass, ScalarType};
+use ptx_isa::internals::Destination;
+use ptx_isa::{Modifier, RegisterClass, ScalarType};
 
 use super::NotExpressible;
 use super::definition::{Sort, sources};

@@ -8,7 +8,8 @@ use super::term::{Bits, Term, Terms};
 use super::translate::{Translation, Value};
 use crate::fold::element;
 use crate::fold::value::{exact, highest, limits, low, ones};
-use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType, TypeKind};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, Modifier, ScalarType, TypeKind};
 
 impl Translation<'_> {
     /// The value of a function.

@@ -4,7 +4,8 @@ use super::NotExpressible;
 use super::term::Bits;
 use super::translate::{Kind, Translation};
 use crate::fold::value::ones;
-use ptx_isa::{Expr, ExprFunction as Function};
+use ptx_isa::ExprFunction as Function;
+use ptx_isa::internals::Expr;
 
 impl Translation<'_> {
     /// The lowest `width` bits of an integer. Those of a sum, a product and a bitwise operation only depend on the same bits of its

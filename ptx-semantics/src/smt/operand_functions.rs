@@ -6,7 +6,8 @@ use super::term::{Bits, Terms};
 use super::translate::Translation;
 use crate::fold::computation::Scope;
 use crate::fold::value::exact;
-use ptx_isa::{Expr, ExprFunction as Function};
+use ptx_isa::ExprFunction as Function;
+use ptx_isa::internals::Expr;
 
 impl Translation<'_> {
     /// The value of a function whose first argument is an operand.

@@ -7,7 +7,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 use ptx_ir::InstId;
-use ptx_isa::{Destination, Modifier, Opcode, find_instruction};
+use ptx_isa::internals::Destination;
+use ptx_isa::{Modifier, Opcode, find_instruction};
 
 use super::NotExpressible;
 use super::definition::{Sort, inexpressible_construct, sources, value_count};

@@ -11,10 +11,8 @@ use crate::fold::element;
 use crate::fold::value::exact;
 use alloc::format;
 use alloc::vec::Vec;
-use ptx_isa::{
-    Assignment, Computation, Destination, Expr, ExprFunction as Function, Marks, Role, ScalarType,
-    TypeKind,
-};
+use ptx_isa::internals::{Assignment, Computation, Destination, Expr};
+use ptx_isa::{ExprFunction as Function, Marks, Role, ScalarType, TypeKind};
 
 /// The value of an expression.
 #[derive(Clone, Debug)]

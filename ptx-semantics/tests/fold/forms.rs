@@ -1,7 +1,8 @@
 //! Every form of the table in the families that compute: folded, or named here with the reason.
 
 use crate::common::{parts, run};
-use ptx_isa::{Form, Instruction, Modifier, RuleKind};
+use ptx_isa::internals::RuleKind;
+use ptx_isa::{Form, Instruction, Modifier};
 
 /// The sections whose instructions depend on their operands alone, or could.
 const FAMILIES: &[&str] = &[

@@ -3,7 +3,7 @@
 use ptx_edit::Editor;
 use ptx_ir::raw::query::{Environment, Mnemonic, Queries};
 use ptx_ir::{Module, Operand};
-use ptx_isa::{Expected, FormMatch};
+use ptx_isa::internals::{Expected, FormMatch};
 
 /// Checks rewritten instructions of one body after another.
 pub(super) struct LegalityChecker {

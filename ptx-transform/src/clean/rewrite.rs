@@ -6,9 +6,8 @@ use alloc::vec::Vec;
 use ptx_edit::{EditError, Editor};
 use ptx_ir::raw::query::Mnemonic;
 use ptx_ir::{Operand, RegId, Statement, StmtId};
-use ptx_isa::{
-    Access, Expected, FormMatch, Modifier, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,
-};
+use ptx_isa::internals::{Expected, FormMatch, ModifierSource, Spaces};
+use ptx_isa::{Access, Modifier, ScalarType, StateSpace, TypeKind};
 use ptx_semantics::fold::{COPY, TO_SPACE};
 
 use super::legality::{LegalityChecker, expected};

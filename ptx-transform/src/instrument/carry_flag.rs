@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::{Flow, FunctionFacts};
 use ptx_ir::{EntityId, Operand, Signature, Statement};
-use ptx_isa::{Control, EffectKind, Modifier};
+use ptx_isa::Modifier;
+use ptx_isa::internals::{Control, EffectKind};
 
 use super::mnemonics;
 

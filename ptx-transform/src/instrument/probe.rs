@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use ptx_edit::{EditError, Editor, NewStmt};
 use ptx_ir::facts::MemoryAccess;
 use ptx_ir::{Body, GuardSense, LabelId, Module, Operand, RegId, StmtId};
-use ptx_isa::{Control, EffectKind, Opcode, ScalarType};
+use ptx_isa::internals::{Control, EffectKind};
+use ptx_isa::{Opcode, ScalarType};
 
 use super::error::Error;
 use super::host::FunctionInstrumenter;

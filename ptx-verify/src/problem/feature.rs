@@ -4,7 +4,8 @@ use core::fmt;
 
 use ptx_ir::Code;
 use ptx_ir::raw::query::Environment;
-use ptx_isa::{Directive, PtxVersion, ScalarType, Target, TargetOption, TargetSet};
+use ptx_isa::internals::TargetSet;
+use ptx_isa::{Directive, PtxVersion, ScalarType, Target, TargetOption};
 
 use super::{Text, Wording};
 

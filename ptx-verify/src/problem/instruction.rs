@@ -3,7 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId, Signature};
-use ptx_isa::{Deprecation, Modifier, ModifierEdit, Opcode, Repair, Rule, Since, Slot, SpecialReg};
+use ptx_isa::internals::{Deprecation, ModifierEdit, Repair, Rule, Slot};
+use ptx_isa::{Modifier, Opcode, Since, SpecialReg};
 
 use super::operand::OperandMismatch;
 use super::{ALL_LANES, NamedForm, Side, Text, Wording, counted, list, repair};
@@ -146,7 +147,7 @@ impl InstProblem {
                 }
             }
             InstProblemKind::Rule(form, rule) => {
-                let broken = ptx_isa::describe::rule_kind(form.form, rule.kind());
+                let broken = ptx_isa::internals::describe::rule_kind(form.form, rule.kind());
                 Text::error(Code::Combination, format!("`{op}` violates: {broken}"))
                     .help(form.syntax())
             }

@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};
-use ptx_isa::{
-    Access, Directive, Expected, ForeignWord, FormOperand, Marks, Modifier, OperandShape,
-    OperandViolation, Repair, Role, ScalarType, SpecialReg, StateSpace,
+use ptx_isa::internals::{
+    Expected, ForeignWord, FormOperand, OperandShape, OperandViolation, Repair,
 };
+use ptx_isa::{Access, Directive, Marks, Modifier, Role, ScalarType, SpecialReg, StateSpace};
 
 use super::{NamedForm, Side, Text, Wording, repair};
 use crate::location::Part;

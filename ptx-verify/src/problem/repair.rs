@@ -3,7 +3,8 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};
-use ptx_isa::{ForeignWord, Modifier, ModifierClass, ModifierEdit, Repair, Rule, ScalarType};
+use ptx_isa::internals::{ForeignWord, ModifierEdit, Repair, Rule};
+use ptx_isa::{Modifier, ModifierClass, ScalarType};
 
 use super::{NamedForm, Side, Text, list};
 use crate::location::Part;
@@ -51,7 +52,7 @@ pub(super) fn text(
     };
     // Each of the modifiers in a rule may be the mistake.
     if let Some((form, rule)) = rule {
-        let description = ptx_isa::describe::rule_kind(form.form, rule.kind());
+        let description = ptx_isa::internals::describe::rule_kind(form.form, rule.kind());
         let text = Text::error(Code::Combination, message).help(description.to_string());
         return if first.fits_operands() && keeps_order(&modifiers, first.edit()) {
             fix(text, first.edit())
@@ -279,7 +280,7 @@ fn only_edit(repairs: &[&Repair], has_property: impl Fn(&Repair) -> bool) -> Opt
 fn full_mnemonic(signature: &Signature<'_>, edit: ModifierEdit) -> Option<String> {
     let opcode = signature.opcode()?;
     let modifiers = edit.apply(&[]);
-    let (_, form, assignment) = ptx_isa::find_form(opcode, &modifiers)?;
+    let (_, form, assignment) = ptx_isa::internals::find_form(opcode, &modifiers)?;
     let mut text = String::from(opcode.text());
     for (index, slot) in form.slots().enumerate() {
         let modifier = assignment.word(index).or(slot.default());

@@ -76,7 +76,7 @@ pub(crate) struct LibraryName(pub(crate) NameId);
 impl Field for LibraryName {
     fn shown(self, wording: Wording<'_>) -> String {
         let name = wording.module.name(self.0);
-        ptx_isa::library_function(name).unwrap_or_default()
+        ptx_isa::internals::library_function(name).unwrap_or_default()
     }
 }
 

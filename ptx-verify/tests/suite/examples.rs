@@ -1,6 +1,6 @@
 //! The examples of instructions, types, special registers and directives are legal on some target.
 
-use ptx_isa::describe::{directive_module, example_module, register_example};
+use ptx_isa::internals::describe::{directive_module, example_module, register_example};
 use ptx_isa::{Directive, Instruction, PtxVersion, ScalarType, SpecialReg, Target, TypeKind};
 
 /// The errors of an example; none if it is legal on the target.

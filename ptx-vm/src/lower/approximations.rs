@@ -1,7 +1,8 @@
 //! Results that the hardware approximates: the exact value is computed in 64 bits and rounded to nearest, which is within the error that the PTX
 //! ISA manual allows. The steps of the machine code around the hardware's tables are those of GPUs (`steps.rs`).
 
-use ptx_isa::{Expr, ExprFunction as Function, ScalarType};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, ScalarType};
 
 use super::Lowering;
 use crate::lanes::{Conversion, Float, Integer, Kind, Place};

@@ -1,6 +1,7 @@
 //! Predicate expressions.
 
-use ptx_isa::{Expr, ExprFunction as Function, Modifier};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, Modifier};
 
 use super::integers::{Need, common};
 use super::{Assigned, Lowering, argument};

@@ -1,6 +1,7 @@
 //! Constant expressions.
 
-use ptx_isa::{Expr, ExprFunction as Function, ScalarType, TypeKind};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, ScalarType, TypeKind};
 
 use super::range::Range;
 use super::{Lowering, argument};

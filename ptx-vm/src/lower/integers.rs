@@ -1,6 +1,7 @@
 //! Integer expressions.
 
-use ptx_isa::{Expr, ExprFunction as Function, Modifier};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, Modifier};
 
 use super::range::Range;
 use super::{Assigned, Lowering, argument};

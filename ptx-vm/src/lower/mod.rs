@@ -1,4 +1,4 @@
-//! Lowers the semantics of instructions ([`ptx_isa::Computation`]) to operations on all lanes.
+//! Lowers the semantics of instructions ([`ptx_isa::internals::Computation`]) to operations on all lanes.
 //!
 //! Integers of the notation are exact. An expression is computed either exactly, in 32 or 64 bits if its range fits, or modulo a power of two if only
 //! the low bits matter. Other integer expressions, and numbers that are not rounded to nearest, are left to [`ptx_semantics::fold`].
@@ -16,10 +16,8 @@ mod wide;
 
 pub(crate) use code::Code;
 
-use ptx_isa::{
-    Destination, Expr, Form, FormOperand, Length, Modifier, Role, ScalarType, SlotAssignment,
-    TypeKind,
-};
+use ptx_isa::internals::{Destination, Expr, FormOperand, Length, SlotAssignment};
+use ptx_isa::{Form, Modifier, Role, ScalarType, TypeKind};
 
 use crate::lanes::Place;
 use integers::{Int, Need};
@@ -261,7 +259,8 @@ impl<'a> Lowering<'a> {
     fn writes_carry(&self) -> bool {
         let mut effects = self.form.effects().iter();
         effects.any(|e| {
-            e.kind() == ptx_isa::EffectKind::CarryWrite && e.when().decide(self.slots) == Some(true)
+            e.kind() == ptx_isa::internals::EffectKind::CarryWrite
+                && e.when().decide(self.slots) == Some(true)
         })
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The numbers of an expression are computed in 32 or 64 bits: exactly, but for its outermost operation, which rounds.
 
-use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType, TypeKind};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, Modifier, ScalarType, TypeKind};
 
 use super::{Assigned, Lowering, argument};
 use crate::lanes::{Conversion, FLUSH, Float, Integer, Kind, Place};

@@ -1,6 +1,7 @@
 //! Assignments of packed types, which are done for each element.
 
-use ptx_isa::{Assignment, Destination, ScalarType};
+use ptx_isa::ScalarType;
+use ptx_isa::internals::{Assignment, Destination};
 
 use super::{Assigned, Lowering};
 use crate::lanes::{Integer, Kind, Place};

@@ -2,7 +2,8 @@
 //! and results are scaled back, which rounds them again. Where scaling back is exact, as for square roots, the result is the same without
 //! these steps.
 
-use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, Modifier, ScalarType};
 
 use super::Lowering;
 use crate::lanes::{Conversion, Float, FloatComparison, Kind, Place};

@@ -1,6 +1,6 @@
 //! Values of 128 bits, which are copied, compared for equality and selected.
 
-use ptx_isa::Expr;
+use ptx_isa::internals::Expr;
 
 use super::{Assigned, Lowering};
 use crate::lanes::{Comparison, Kind, Logic, Place};

@@ -2,7 +2,8 @@
 
 use ptx_ir::facts::Space;
 use ptx_ir::{InstId, Operand};
-use ptx_isa::{Destination, Expr, Marks, Role, ScalarType, StateSpace};
+use ptx_isa::internals::{Destination, Expr};
+use ptx_isa::{Marks, Role, ScalarType, StateSpace};
 
 use super::operands::{Context, OPERANDS};
 use super::parts::Places;

@@ -7,7 +7,8 @@ use ptx_analysis::tables::Tables;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, Targets};
 use ptx_ir::raw::query::Queries;
 use ptx_ir::{InstId, LabelId, Operand};
-use ptx_isa::{Destination, Expr, Length, Role, ScalarType, Selector};
+use ptx_isa::internals::{Destination, Expr, Length};
+use ptx_isa::{Role, ScalarType, Selector};
 use ptx_semantics::fold::Video;
 
 use super::accesses::{combination, memory_step};

@@ -1,7 +1,8 @@
 //! The places of the operands of a form, and values whose parts are in several registers.
 
 use ptx_ir::Operand;
-use ptx_isa::{Length, Role, ScalarType, TypeKind};
+use ptx_isa::internals::Length;
+use ptx_isa::{Role, ScalarType, TypeKind};
 
 use super::operands::Context;
 use super::selected_form::SelectedForm;

@@ -3,7 +3,8 @@
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::raw::query::{Environment, Mnemonic, Queries};
 use ptx_ir::{InstId, Operand};
-use ptx_isa::{Form, Nesting, Role, ScalarType, SlotAssignment};
+use ptx_isa::internals::{Nesting, SlotAssignment};
+use ptx_isa::{Form, Role, ScalarType};
 
 /// The form of an instruction and its operands.
 pub(super) struct SelectedForm {

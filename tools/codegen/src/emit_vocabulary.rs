@@ -446,16 +446,12 @@ fn versions(v: &Vocabulary) -> Result<String> {
 
 fn marks(v: &Vocabulary) -> Result<String> {
     let mut out = head("ptx-isa/isa/marks.isa", "The marks of operands.");
-    out.push_str("bitflags::bitflags! {\n    /// Properties of an operand.\n    #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]\n    pub struct Marks: u64 {\n");
+    out.push_str("marks! {\n");
     for (bit, mark) in v.marks.iter().enumerate() {
-        writeln!(out, "        /// {}", mark.meaning)?;
-        writeln!(
-            out,
-            "        const {} = 1 << {bit};",
-            constant(&mark.name.text)
-        )?;
+        writeln!(out, "    /// {}", mark.meaning)?;
+        writeln!(out, "    {} = {bit};", constant(&mark.name.text))?;
     }
-    out.push_str("    }\n}\n\n/// The phrase of `ptxkit explain` for an operand with a mark.\npub(crate) const PHRASES: &[(Marks, &str)] = &[\n");
+    out.push_str("}\n\n/// The phrase of `ptxkit explain` for an operand with a mark.\npub(crate) const PHRASES: &[(Marks, &str)] = &[\n");
     for mark in v.marks.iter().filter(|m| !m.phrase.is_empty()) {
         writeln!(
             out,

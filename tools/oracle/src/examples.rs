@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use ptx_ir::Severity;
-use ptx_isa::describe::{directive_module, example_module, register_example};
+use ptx_isa::internals::describe::{directive_module, example_module, register_example};
 use ptx_isa::{Directive, Instruction, PtxVersion, ScalarType, SpecialReg, Target};
 
 use crate::assembler::{Assemblers, Job};

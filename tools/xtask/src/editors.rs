@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use ptx_codegen::{Mode, Output};
+use ptx_isa::internals::{DirectivePosition, EffectKind, Ending};
 use ptx_isa::{
-    Directive, DirectivePosition, EffectKind, Ending, Modifier, Opcode, ScalarType, SpecialReg,
-    StateSpace, Target, TargetOption,
+    Directive, Modifier, Opcode, ScalarType, SpecialReg, StateSpace, Target, TargetOption,
 };
 
 /// Names in templates, and the words that replace them.

@@ -1,7 +1,8 @@
 //! `cargo xtask semantics`: the execution of each form by the machine, one line per form, and the number of forms of each kind.
 
 use anyhow::Result;
-use ptx_isa::{Action, EffectKind, Form, Instruction};
+use ptx_isa::internals::EffectKind;
+use ptx_isa::{Action, Form, Instruction};
 
 use crate::docs::columns;
 

@@ -6,7 +6,8 @@ use std::process::Command;
 
 /// A program that checks the example instruction, built against tables that contain it.
 const PROGRAM: &str = r##"
-use ptx_isa::{ActualOperand, Modifier, Opcode, InstQuery, OperandShape, PtxVersion, ScalarType, Target, Violation, describe};
+use ptx_isa::{Modifier, Opcode, PtxVersion, ScalarType, Target};
+use ptx_isa::internals::{ActualOperand, InstQuery, OperandShape, Violation, describe};
 
 fn check(mnemonic: &str, operands: [OperandShape<'_>; 4], target: Target) {
     let mut words = mnemonic.split('.');
@@ -69,9 +70,6 @@ const LIBRARY: &str = r#"
 [package]
 name = "ptx-isa"
 edition = "2024"
-
-[dependencies]
-bitflags = { version = "2", default-features = false }
 "#;
 
 /// A folder that is removed when the test ends.

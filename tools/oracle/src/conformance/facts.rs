@@ -5,7 +5,9 @@ mod tests {
     use ptx_ir::facts::ModuleFacts;
     use ptx_ir::raw::query::{Mnemonic, Queries};
     use ptx_ir::{Body, InstId, Module as IrModule, Operand};
-    use ptx_isa::{FormMatch, PtxVersion, Target, TargetSet};
+    use ptx_isa::internals::FormMatch;
+    use ptx_isa::internals::TargetSet;
+    use ptx_isa::{PtxVersion, Target};
 
     use super::super::case::Setting;
     use super::super::preamble::Module;

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use fastrand::Rng;
-use ptx_isa::{Form, Instruction, PtxVersion, TargetSet};
+use ptx_isa::internals::TargetSet;
+use ptx_isa::{Form, Instruction, PtxVersion};
 
 use super::case::Case;
 use super::coverage::{breaking, cover};

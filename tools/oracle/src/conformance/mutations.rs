@@ -1,9 +1,8 @@
 //! Mutations: a valid case with one change. Many are valid as well.
 
 use fastrand::Rng;
-use ptx_isa::{
-    Modifier, ScalarType, SpecialReg, StateSpace, TableKind, TypeKind, find_instruction,
-};
+use ptx_isa::internals::TableKind;
+use ptx_isa::{Modifier, ScalarType, SpecialReg, StateSpace, TypeKind, find_instruction};
 
 use super::case::Case;
 use super::operand::{Kind, Operand, Sign};

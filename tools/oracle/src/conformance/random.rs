@@ -54,7 +54,7 @@ pub(crate) struct Pool {
 
 /// Whether a form has textures, samplers or surfaces.
 fn is_opaque(form: &Form) -> bool {
-    let handles = Marks::TEXTURE | Marks::SAMPLER | Marks::SURFACE;
+    let handles = Marks::TEXTURE.union(Marks::SAMPLER).union(Marks::SURFACE);
     form.operands()
         .iter()
         .any(|o| o.marks().intersects(handles))

@@ -2,7 +2,8 @@
 //!
 //! It is part of the format of the files, so it does not depend on `ptx-vm`, whose results may become closer to those of GPUs.
 
-use ptx_isa::{Expr, ExprFunction as Function, ScalarType};
+use ptx_isa::internals::Expr;
+use ptx_isa::{ExprFunction as Function, ScalarType};
 
 use super::domain::Domain;
 use super::form::Approximation;

@@ -1,8 +1,8 @@
 //! The approximate instructions with one source, from the tables.
 
+use ptx_isa::internals::{ActualOperand, Expr, InstQuery, OperandShape, SlotAssignment};
 use ptx_isa::{
-    ActualOperand, Expr, ExprFunction, Form, InstQuery, Instruction, Modifier, Opcode,
-    OperandShape, PtxVersion, Role, ScalarType, SlotAssignment, Target,
+    ExprFunction, Form, Instruction, Modifier, Opcode, PtxVersion, Role, ScalarType, Target,
 };
 
 /// An approximate instruction with one source, whose results are determined by 16 or 32 bits of it.

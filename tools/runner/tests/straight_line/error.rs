@@ -1,6 +1,7 @@
 //! How far approximations may be from those of the virtual machine.
 
-use ptx_isa::{ErrorLimit, ScalarType};
+use ptx_isa::ScalarType;
+use ptx_isa::internals::ErrorLimit;
 use ptx_semantics::fold::number;
 
 use crate::template::Template;

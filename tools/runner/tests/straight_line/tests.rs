@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use fastrand::Rng;
 use libtest_mimic::Trial;
-use ptx_isa::{ErrorLimit, PtxVersion, ScalarType, Target};
+use ptx_isa::internals::ErrorLimit;
+use ptx_isa::{PtxVersion, ScalarType, Target};
 use runner::{Abilities, VirtualMachine};
 
 use crate::common::Defective;

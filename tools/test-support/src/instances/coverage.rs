@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use fastrand::Rng;
-use ptx_isa::{Cell, Form, Instruction, Modifier, Rule, RuleKind, Slot};
+use ptx_isa::internals::{Cell, Rule, RuleKind, Slot};
+use ptx_isa::{Form, Instruction, Modifier};
 
 use super::case::Case;
 use super::operand_gen::fill;
@@ -170,7 +171,7 @@ fn attempt(
         *is_fixed.get_mut(slot)? = true;
     }
     for (index, table) in form.tables().iter().enumerate() {
-        let matches_fixed = |row: &ptx_isa::Row| {
+        let matches_fixed = |row: &ptx_isa::internals::Row| {
             row.cells()
                 .iter()
                 .zip(table.columns())

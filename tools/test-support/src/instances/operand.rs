@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use ptx_isa::{
-    ActualOperand, InstQuery, Modifier, Opcode, OperandShape, ScalarType, Selector, SpecialReg,
-    StateSpace, TableKind,
-};
+use ptx_isa::internals::{ActualOperand, InstQuery, OperandShape, TableKind};
+use ptx_isa::{Modifier, Opcode, ScalarType, Selector, SpecialReg, StateSpace};
 
 /// Registers of each type: enough for the longest vector.
 pub const REGISTERS: u16 = 160;

@@ -3,9 +3,11 @@
 use std::ptr;
 
 use fastrand::Rng;
+use ptx_isa::internals::{
+    FormOperand, Nesting, OperandViolation, Rule, TableKind, TypeExpr, Violation,
+};
 use ptx_isa::{
-    Form, FormOperand, Instruction, Marks, Modifier, Nesting, OperandViolation, Role, Rule,
-    ScalarType, SpecialReg, StateSpace, TableKind, TypeExpr, TypeKind, Violation,
+    Form, Instruction, Marks, Modifier, Role, ScalarType, SpecialReg, StateSpace, TypeKind,
 };
 
 use super::case::Case;

@@ -1,10 +1,8 @@
 //! Templates: instructions of every form of the tables that has only registers and constants, with many choices of modifiers.
 
 use fastrand::Rng;
-use ptx_isa::{
-    EffectKind, Form, FormOperand, Instruction, PtxVersion, Role, ScalarType, SlotAssignment,
-    Target, TargetSet,
-};
+use ptx_isa::internals::{EffectKind, FormOperand, SlotAssignment, TargetSet};
+use ptx_isa::{Form, Instruction, PtxVersion, Role, ScalarType, Target};
 
 use super::case::Case;
 use super::coverage::cover;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use ptx_isa::{Modifier, RuleKind, describe};
+use ptx_isa::Modifier;
+use ptx_isa::internals::{RuleKind, describe};
 
 use super::sections::Block;
 

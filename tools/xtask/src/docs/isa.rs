@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
-use ptx_isa::describe::{self, Topic};
+use ptx_isa::internals::describe::{self, Topic};
 use ptx_isa::{Form, Instruction, PtxVersion};
 
 use super::columns;
