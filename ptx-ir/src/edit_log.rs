@@ -204,12 +204,14 @@ impl<K: EntityId> Edits<K> {
             return;
         };
         let new = patch.span;
-        let hides = |p: &Patch| match (p.text.is_from_record(), patch.text.is_from_record()) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => p.span.len() > new.len(),
-        };
-        if patches.iter().any(|p| p.span.overlaps(new) && hides(p)) {
+        let is_hidden = patches.iter().filter(|p| p.span.overlaps(new)).any(|p| {
+            match (p.text.is_from_record(), patch.text.is_from_record()) {
+                (true, false) => true,
+                (false, true) => false,
+                _ => p.span.len() > new.len(),
+            }
+        });
+        if is_hidden {
             // The replaced text is part of an earlier patch.
             return;
         }

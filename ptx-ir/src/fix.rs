@@ -1,10 +1,9 @@
 //! Repairs a source by the fixes of its diagnostics.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{Code, Diagnostic, LineIndex, Patch, Rewritten, Severity, Span, TextPatches};
+use crate::{Code, Diagnostic, LineIndex, Rewritten, Severity, Span, TextPatches};
 
 /// Makes the edits of the [fix](Diagnostic::fix) of a diagnostic, whatever its certainty; `None` without a fix, or if an edit is
 /// outside of the source.
@@ -168,14 +167,16 @@ fn unambiguous_fixes(text: &[u8], diagnostics: &[Diagnostic]) -> Vec<usize> {
         .flat_map(|d| d.repeats.iter().copied().chain([d.span]))
         .map(|span| line(span.start))
         .collect();
-    let is_unambiguous = |edit: &Patch<String>| {
-        let edited_lines = line(edit.span.start)..=line(edit.span.end);
-        unfixable_lines.range(edited_lines).next().is_none()
-    };
     diagnostics
         .iter()
         .enumerate()
-        .filter(|(_, d)| d.is_machine_applicable() && d.fix.iter().all(is_unambiguous))
+        .filter(|(_, d)| d.is_machine_applicable())
+        .filter(|(_, d)| {
+            d.fix.iter().all(|edit| {
+                let edited_lines = line(edit.span.start)..=line(edit.span.end);
+                unfixable_lines.range(edited_lines).next().is_none()
+            })
+        })
         .map(|(index, _)| index)
         .collect()
 }
@@ -228,7 +229,7 @@ fn errors(diagnostics: &[Diagnostic]) -> BTreeMap<(Code, &str), ErrorCounts> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
+    use alloc::string::String;
 
     use super::*;
 

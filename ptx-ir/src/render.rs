@@ -385,9 +385,9 @@ fn window(line: &[u8], offset: usize) -> Range<usize> {
 
 /// The first offset from `offset` on at which a character begins.
 fn character_start(line: &[u8], offset: usize) -> usize {
-    let is_inside_character = |i: usize| line.get(i).is_some_and(|b| b & 0xC0 == 0x80);
+    // The further bytes of a character begin with the bits 10.
     (offset..line.len().min(offset + 4))
-        .find(|&i| !is_inside_character(i))
+        .find(|&i| line.get(i).is_none_or(|b| b & 0xC0 != 0x80))
         .unwrap_or(offset)
 }
 

@@ -181,9 +181,7 @@ impl<'m> Signature<'m> {
             && self.known
             && count <= MAX_WORDS
         {
-            for (slot, modifier) in modifiers.iter_mut().zip(self.modifiers()) {
-                *slot = modifier;
-            }
+            self.copy_modifiers(&mut modifiers);
             if ptx_isa::internals::canonical_order(opcode, &modifiers[..count], &mut order[..count])
             {
                 out.extend_from_slice(self.opcode_text().as_bytes());
@@ -210,12 +208,14 @@ impl<'m> Signature<'m> {
     #[must_use]
     pub fn instruction(&self) -> Option<&'static Instruction> {
         let mut words = [Modifier::ALL[0]; 8];
-        let mut len = 0;
-        for (slot, modifier) in words.iter_mut().zip(self.modifiers()) {
-            *slot = modifier;
-            len += 1;
-        }
-        ptx_isa::find_instruction(self.opcode?, &words[..len])
+        let count = self.copy_modifiers(&mut words);
+        ptx_isa::find_instruction(self.opcode?, &words[..count])
+    }
+
+    /// Copies the known modifiers that fit in `out`, and returns their number.
+    fn copy_modifiers(&self, out: &mut [Modifier]) -> usize {
+        let slots = out.iter_mut().zip(self.modifiers());
+        slots.map(|(slot, modifier)| *slot = modifier).count()
     }
 
     /// The spelling of the opcode.

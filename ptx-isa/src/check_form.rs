@@ -354,8 +354,9 @@ impl<'a> FormChecker<'a, '_> {
             SpaceRule::One(space) => space == StateSpace::Global,
             SpaceRule::GenericOr(_) => true,
             SpaceRule::OneOf(spaces) => {
-                let is_global = |m: &Modifier| m.state_space() == Some(StateSpace::Global);
-                spaces.iter().all(is_global) || self.has_empty_slot(spaces)
+                let mut state_spaces = spaces.iter().map(|m| m.state_space());
+                state_spaces.all(|space| space == Some(StateSpace::Global))
+                    || self.has_empty_slot(spaces)
             }
             SpaceRule::Any => false,
         }

@@ -8,8 +8,8 @@ use super::stale::{ModuleStamp, StaleFacts};
 use super::{Facts, FormFacts, Mentions};
 use crate::query::{Environment, Queries};
 use crate::{
-    Binding, Body, BodyId, EntityId, FuncId, Inst, InstId, LabelId, Module, OpaqueId, Operand,
-    RegDeclId, RegId, parallel,
+    Binding, Body, BodyId, EntityId, FuncId, InstId, LabelId, Module, OpaqueId, Operand, RegDeclId,
+    RegId, parallel,
 };
 
 /// The index of [`FormFacts::UNKNOWN`].
@@ -56,7 +56,7 @@ impl Run {
             };
             queries.enter(module, id, body);
             noreturn.enter_body();
-            let mut number_of = |(id, inst): (InstId, &Inst)| {
+            let numbers = body.insts.iter().map(|(id, inst)| {
                 let operands = body.operands(id);
                 let index = queries.answer(module, body, inst.sig, operands, |query| {
                     match Environment::ANYWHERE.select(query) {
@@ -74,8 +74,8 @@ impl Run {
                 } else {
                     index
                 }
-            };
-            bodies.push((body_id, body.insts.iter().map(&mut number_of).collect()));
+            });
+            bodies.push((body_id, numbers.collect()));
         }
         Self { forms, bodies }
     }
@@ -102,17 +102,17 @@ impl<'m> ModuleFacts<'m> {
 
     /// Computes the facts about the instructions of some functions. Those of other functions are unknown.
     pub fn of(module: &'m Module, is_included: impl Fn(FuncId) -> bool + Sync) -> Self {
-        let facts_of_run = |run: &[FuncId]| {
+        let runs = parallel::map_functions(module, |run| {
             let functions: Vec<FuncId> = run.iter().copied().filter(|f| is_included(*f)).collect();
             let facts = (!functions.is_empty()).then(|| Run::new(module, &functions));
             facts.into_iter().collect()
-        };
+        });
         let mut tables = FactTables {
             forms: vec![FormFacts::UNKNOWN],
             bodies: vec![Vec::new(); module.bodies.len()],
             module: Some(ModuleStamp::of(module)),
         };
-        for run in parallel::map_functions(module, facts_of_run) {
+        for run in runs {
             tables.add(run);
         }
         let tables = Arc::new(tables);

@@ -316,8 +316,10 @@ fn superfluous_mark(src: &[u8], error: Diagnostic) -> Diagnostic {
 /// Whether a text ends with a name in the place of an operand, and white space without a line break.
 fn ends_with_name(text: &[u8]) -> bool {
     let word = text.trim_ascii_end();
-    let is_part = |b: &u8| is(*b, class::IDENT) || *b == b'.';
-    let start = word.iter().rposition(|b| !is_part(b)).map_or(0, |i| i + 1);
+    let start = word
+        .iter()
+        .rposition(|b| !is(*b, class::IDENT) && *b != b'.')
+        .map_or(0, |i| i + 1);
     let opcode = word[start..].split(|b| *b == b'.').next();
     scan::starts_ident(word, start)
         && !is_opcode(opcode.unwrap_or_default())
