@@ -93,12 +93,9 @@ impl<'m> ModuleAnalysis<'m> {
 
     /// Returns whether the results of a function are kept.
     fn is_kept(&self, id: FuncId) -> bool {
-        let has_local_variables = || {
-            let body = self.module().body(id);
-            let mut variables = body.into_iter().flat_map(|body| body.vars().values());
-            variables.any(|variable| variable.space.base() == StateSpace::Local)
-        };
-        !self.is_alone(id) || has_local_variables()
+        let body = self.module().body(id);
+        let mut variables = body.into_iter().flat_map(|body| body.vars().values());
+        !self.is_alone(id) || variables.any(|variable| variable.space.base() == StateSpace::Local)
     }
 
     /// Returns whether a function is a kernel that calls no function.

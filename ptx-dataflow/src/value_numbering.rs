@@ -210,6 +210,12 @@ impl Pass<'_> {
         self.variable(stmt, self.variables.of(place).single()?)
     }
 
+    /// The key of an operand that is a register or an element of one.
+    fn register_atom(&self, stmt: StmtId, operand: Operand, facts: &Facts<'_>) -> Option<Atom> {
+        let place = facts.place(operand)?;
+        self.register(stmt, place).map(Atom::Number)
+    }
+
     /// The number of the value that a statement reads in a variable.
     fn variable(&self, stmt: StmtId, variable: VariableId) -> Option<u32> {
         self.get(self.ssa.read(stmt, variable)?)
@@ -271,24 +277,16 @@ impl Pass<'_> {
     ) -> Option<()> {
         let pool = &self.facts.body().pool();
         let atom = match operand {
-            Operand::Not(at) => {
+            Operand::Not(predicate) => {
                 key.push(Atom::Inverted);
-                let place = facts.place(pool.get(at))?;
-                Atom::Number(self.register(stmt, place)?)
+                self.register_atom(stmt, pool.get(predicate), facts)?
             }
-            Operand::Reg(_) => {
-                let place = facts.place(operand)?;
-                Atom::Number(self.register(stmt, place)?)
-            }
-            Operand::Component(selector, at) => match (selector.element(), pool.get(at)) {
-                (Some(_), Operand::Reg(_)) => {
-                    let place = facts.place(operand)?;
-                    Atom::Number(self.register(stmt, place)?)
-                }
+            Operand::Reg(_) => self.register_atom(stmt, operand, facts)?,
+            Operand::Component(selector, base) => match (selector.element(), pool.get(base)) {
+                (Some(_), Operand::Reg(_)) => self.register_atom(stmt, operand, facts)?,
                 (None, Operand::Reg(_)) => {
-                    let place = facts.place(operand)?;
                     key.push(Atom::Literal(0, selector.bits().into()));
-                    Atom::Number(self.register(stmt, place)?)
+                    self.register_atom(stmt, operand, facts)?
                 }
                 (_, Operand::Special(register)) => {
                     key.push(Atom::Literal(1, selector.bits().into()));
@@ -360,11 +358,12 @@ impl Pass<'_> {
         }
         let (result, component, is_in_vector) = position?;
         let width = self.variables.class(variable)?.bits();
-        match expression.copied {
-            Some(number) if !is_in_vector && result == 0 && expression.width == Some(width) => {
-                return Some(number);
-            }
-            _ => {}
+        if !is_in_vector
+            && result == 0
+            && expression.width == Some(width)
+            && expression.copied.is_some()
+        {
+            return expression.copied;
         }
         // A wider register has the extended result, which is another value.
         let mut key = expression.key.clone();

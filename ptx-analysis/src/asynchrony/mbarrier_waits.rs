@@ -124,16 +124,13 @@ fn is_same_object_or_array(a: Place, b: Place) -> bool {
 
 /// Whether the first wait for an object to which copies report is for the phase before its first one.
 fn is_early(events: &Events, wait: &ParityWait) -> bool {
-    let copies_report = || {
-        events
+    wait.first_parity == Some(1)
+        && events
             .operations
             .iter()
             .filter(|operation| operation.mechanism == Mechanism::Mbarrier)
             .filter_map(|operation| operation.object)
             .any(|object| is_same_object_or_array(object, wait.object))
-    };
-    wait.first_parity == Some(1)
-        && copies_report()
         && events
             .parity_waits
             .iter()

@@ -164,20 +164,20 @@ impl Objects<'_> {
     /// Whether threads that did not initialize an object execute a use of it, as well as the thread that did.
     fn is_used_by_other_threads(&self, event: &Event, number: u32) -> bool {
         let dominators = self.analysis.dominators();
-        let is_by_some_threads = |initialization: &Event| {
-            let may_be_skipped = initialization.conditional
-                || !dominators.dominates(initialization.block, event.block);
-            may_be_skipped
-                && initialization.selected
-                && always_follows(self.analysis, event.block, initialization.block)
-        };
         let initializations = self.initializations(number);
         let candidates = if initializations.is_empty() {
             self.calls.as_slice()
         } else {
             initializations
         };
-        !event.conditional && candidates.iter().any(|e| is_by_some_threads(e))
+        !event.conditional
+            && candidates.iter().any(|initialization| {
+                let may_be_skipped = initialization.conditional
+                    || !dominators.dominates(initialization.block, event.block);
+                may_be_skipped
+                    && initialization.selected
+                    && always_follows(self.analysis, event.block, initialization.block)
+            })
     }
 
     /// A use of an object that is not initialized, as far as the thread knows.
@@ -267,28 +267,30 @@ impl Objects<'_> {
     fn may_skip_initialization(&self, event: &Event, number: u32, object: Place) -> bool {
         let initializations = self.initializations(number);
         let use_deciders = self.events.decided_by_parameters(event.block);
-        let is_only_guarded = || {
-            use_deciders.is_empty()
-                && matches!(initializations, [only] if only.guarded_by_parameters)
-        };
-        let is_avoided = || {
-            initializations
-                .iter()
-                .flat_map(|e| self.events.decided_by_parameters(e.block))
-                .filter(|branch| !use_deciders.contains(branch))
-                .any(|&branch| {
-                    let required = initializations.iter().copied();
-                    always_follows(self.analysis, event.block, branch)
-                        && avoids(
-                            self.events,
-                            self.analysis,
-                            branch,
-                            Some(event.block),
-                            required,
-                        )
-                })
-        };
-        object.is_fixed() && !event.conditional && (is_only_guarded() || is_avoided())
+        if !object.is_fixed() || event.conditional {
+            return false;
+        }
+        if let [initialization] = initializations
+            && initialization.guarded_by_parameters
+            && use_deciders.is_empty()
+        {
+            return true;
+        }
+        initializations
+            .iter()
+            .flat_map(|e| self.events.decided_by_parameters(e.block))
+            .filter(|branch| !use_deciders.contains(branch))
+            .any(|&branch| {
+                let required = initializations.iter().copied();
+                always_follows(self.analysis, event.block, branch)
+                    && avoids(
+                        self.events,
+                        self.analysis,
+                        branch,
+                        Some(event.block),
+                        required,
+                    )
+            })
     }
 
     /// A copy that reports to an object that the same thread initialized without a fence after it.
@@ -314,22 +316,22 @@ impl Objects<'_> {
             .numbered()
             .find(|(_, object)| object.distance(place) == Some(0))?;
         let certainty = state.exact.certainty(number)?;
-        // The threads that end an object before they initialize it again are not told apart from the others.
-        let may_be_ended = || match &self.invalidated {
-            Some(places) => places.iter().any(|p| p.is_same_address(place)),
-            None => true,
-        };
-        // The guards of neighboring initializations that parameters decide usually exclude each other.
-        let is_alternative = || {
-            event.guarded_by_parameters
+        if certainty == Certainty::Possible {
+            // The threads that end an object before they initialize it again are not told apart from the others.
+            let may_be_ended = self
+                .invalidated
+                .as_ref()
+                .is_none_or(|places| places.iter().any(|p| p.is_same_address(place)));
+            // The guards of neighboring initializations that parameters decide usually exclude each other.
+            let is_alternative = event.guarded_by_parameters
                 && self.initializations(number).iter().any(|other| {
                     other.guarded_by_parameters
                         && other.block == event.block
                         && other.inst != event.inst
-                })
-        };
-        if certainty == Certainty::Possible && (may_be_ended() || is_alternative()) {
-            return None;
+                });
+            if may_be_ended || is_alternative {
+                return None;
+            }
         }
         Some((Rule::MbarrierInitializedTwice, certainty))
     }

@@ -75,15 +75,15 @@ pub(super) fn avoids<'e>(
         })
         .collect();
     let cfg = analysis.cfg();
-    let is_target = |block: BlockId| match target {
-        Some(target) => block == target,
-        None => cfg.successors(block).is_empty() || returns(cfg, block),
-    };
     target.is_none() && returns(cfg, branch)
         || reachable_from(cfg, &[branch], |block| required_blocks.contains(&block))
             .iter()
             .map(BlockId::from_u32)
-            .any(|block| !required_blocks.contains(&block) && is_target(block))
+            .filter(|block| !required_blocks.contains(block))
+            .any(|block| match target {
+                Some(target) => block == target,
+                None => cfg.successors(block).is_empty() || returns(cfg, block),
+            })
 }
 
 /// Whether the function may return at the end of a block.

@@ -71,16 +71,15 @@ fn never_awaited(events: &Events) -> Vec<Mechanism> {
     if !events.is_kernel {
         return Vec::new();
     }
-    let is_awaited = |mechanism: &Mechanism| {
-        events.all().any(|event| match &event.kind {
+    let mut mechanisms = vec![Mechanism::Copies, Mechanism::Mbarrier];
+    mechanisms.retain(|mechanism| {
+        !events.all().any(|event| match &event.kind {
             Kind::Wait(awaited, _) | Kind::Report(awaited, _) => awaited == mechanism,
             Kind::Await(_) => *mechanism == Mechanism::Mbarrier,
             Kind::Call => true,
             _ => false,
         })
-    };
-    let mut mechanisms = vec![Mechanism::Copies, Mechanism::Mbarrier];
-    mechanisms.retain(|mechanism| !is_awaited(mechanism));
+    });
     mechanisms
 }
 
@@ -329,8 +328,9 @@ impl Protocol for Waiting<'_> {
             }
             Kind::Wait(mechanism, groups) => {
                 let contents = &mut state.contents;
-                let complete = |operation| self.complete(contents, operation);
-                state.pending.wait(mechanism, groups, complete);
+                state.pending.wait(mechanism, groups, |operation| {
+                    self.complete(contents, operation);
+                });
             }
             Kind::Phase(object, parity) => self.phase(state, object, parity),
             Kind::Registers { ref reads, .. } if !reads.is_empty() => {

@@ -101,12 +101,12 @@ impl Objects {
 
     /// Starts an operation that the object at a place has to wait for.
     pub(super) fn begin(&self, phases: &mut Phases, place: Place) {
-        let start = |states: u8| {
+        let started = |states: u8| {
             (0..=UNKNOWN)
                 .filter(|p| states & (state_bit(*p, false) | state_bit(*p, true)) != 0)
                 .fold(0, |started, p| started | state_bit(p, true))
         };
-        self.change(phases, place, start, state_bit(UNKNOWN, true));
+        self.change(phases, place, started, state_bit(UNKNOWN, true));
     }
 
     /// Completes the phase of the object at a place that has a parity. Returns whether the wait for it waits for the operations that were

@@ -161,8 +161,8 @@ fn offsets_in_cta(threads: [u32; 3], factors: [i64; 3]) -> Option<[i64; LANES]> 
         core::array::from_fn(|lane| address(first + lane as i64).wrapping_sub(address(first)))
     };
     let offsets = warp_offsets(0);
-    let threads = (x * y * z).min(1024);
-    (1..threads / LANES as i64)
+    let thread_count = (x * y * z).min(1024);
+    (1..thread_count / LANES as i64)
         .all(|warp| warp_offsets(warp * LANES as i64) == offsets)
         .then_some(offsets)
 }

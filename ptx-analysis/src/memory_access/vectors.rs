@@ -169,8 +169,10 @@ impl Vectors<'_> {
     fn element(&self, group: &Group) -> Option<Adjacent> {
         let values = self.context.values;
         let (base, _) = values.without_wrap(&group.base?, 64);
-        let is_index = |s| matches!(values.symbol(s), Some(Symbol::Special(SpecialReg::Tid, 0)));
-        let index = base.terms().iter().find(|t| is_index(t.symbol))?;
+        let index = base.terms().iter().find(|term| {
+            let symbol = values.symbol(term.symbol);
+            matches!(symbol, Some(Symbol::Special(SpecialReg::Tid, 0)))
+        })?;
         let step = u64::try_from(index.factor)
             .ok()
             .filter(|step| *step <= MAX_BYTES && step.is_power_of_two())?;

@@ -142,11 +142,10 @@ impl<'a> Evaluation<'a> {
             self.call(site);
             return;
         }
-        let has_memory = facts.memory().next().is_some();
-        if has_memory {
-            for access in facts.memory() {
-                self.access(site, &access);
-            }
+        let mut has_memory = false;
+        for access in facts.memory() {
+            has_memory = true;
+            self.access(site, &access);
         }
         self.raise_results(site, has_memory);
         let defs = self.ssa.defs(site.stmt);
@@ -333,9 +332,9 @@ impl<'a> Evaluation<'a> {
         let elements = self.elements(site, data);
         let bytes = bytes / elements.len().max(1) as u64;
         let is_store = access.access == Access::Write && bytes > 0;
-        let offset = address.offset().filter(|_| is_store);
+        let start = address.offset().filter(|_| is_store);
         for (index, value) in (0i64..).zip(elements) {
-            let offset = offset.and_then(|offset| offset.checked_add(index * bytes as i64));
+            let offset = start.and_then(|start| start.checked_add(index * bytes as i64));
             let slot = offset.map(|offset| Slot { offset, bytes });
             self.slots
                 .store(variable, slot, value, value.local_variable());

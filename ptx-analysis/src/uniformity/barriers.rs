@@ -77,13 +77,12 @@ impl Barriers {
                 let executed = executions.get(barrier.block.as_u32() as usize);
                 barrier.is_full && executed.is_some_and(|group| *group <= Uniformity::Cta)
             });
-        let shares_number = |barrier: &Barrier| {
-            partial
-                .iter()
-                .any(|other| other.number.is_none() || other.number == barrier.number)
-        };
         full.into_iter()
-            .filter(|barrier| !shares_number(barrier))
+            .filter(|barrier| {
+                partial
+                    .iter()
+                    .all(|other| other.number.is_some() && other.number != barrier.number)
+            })
             .map(|barrier| barrier.stmt)
             .collect()
     }

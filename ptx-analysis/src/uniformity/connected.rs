@@ -23,22 +23,24 @@ pub(super) fn solve(
     budget: &mut Budget,
 ) -> Result<(), Spent> {
     let calls = module.calls();
-    let mut all = Connected::all(module, uniformity);
-    let last_inputs = interprocedural::solve(module, &all.order(), &mut all, memo, budget)?;
+    let mut connected = Connected::of_module(module, uniformity);
+    let order = connected.order();
+    let last_inputs = interprocedural::solve(module, &order, &mut connected, memo, budget)?;
     for (slot, last) in inputs.iter_mut().zip(last_inputs) {
         *slot = last.or_else(|| slot.take());
     }
-    if uniformity.is_optimistic() || !all.open.iter().any(|id| calls.is_called(*id)) {
+    if uniformity.is_optimistic() || !connected.open.iter().any(|id| calls.is_called(*id)) {
         return Ok(());
     }
     // Functions that other modules may reach keep these inputs. All calls of the others are in this module, and so are the calls of their callees: their
     // inputs are more precise without the calls from other modules.
     let mut is_open = vec![false; inputs.len()];
-    for id in calls.reachable(all.open) {
+    for id in calls.reachable(connected.open) {
         is_open[id.index()] = true;
     }
-    let mut within = Connected::within(module, uniformity);
-    let last_inputs = interprocedural::solve(module, &within.order(), &mut within, memo, budget)?;
+    let mut called = Connected::called_by_kernels(module, uniformity);
+    let order = called.order();
+    let last_inputs = interprocedural::solve(module, &order, &mut called, memo, budget)?;
     for ((slot, last), is_open) in inputs.iter_mut().zip(last_inputs).zip(is_open) {
         if !is_open && last.is_some() {
             *slot = last;
@@ -70,26 +72,29 @@ enum KnownCalls {
 
 impl<'a> Connected<'a> {
     /// All functions of a module. Other modules may call the functions that they see.
-    fn all(module: &'a ModuleAnalysis<'a>, uniformity: &'a IncrementalUniformity) -> Self {
-        let mut all = Self::empty(module, uniformity);
+    fn of_module(module: &'a ModuleAnalysis<'a>, uniformity: &'a IncrementalUniformity) -> Self {
+        let mut connected = Self::empty(module, uniformity);
         for (id, function, _) in module.module().definitions() {
             let is_internal = function.linkage.is_none()
-                && !all.calls.is_address_taken(id)
-                && all.calls.is_called(id);
+                && !connected.calls.is_address_taken(id)
+                && connected.calls.is_called(id);
             let known_calls = if function.kind == FunctionKind::Entry || is_internal {
                 KnownCalls::All
             } else {
                 KnownCalls::Some
             };
-            all.add(id, known_calls);
+            connected.add(id, known_calls);
         }
-        all
+        connected
     }
 
     /// The functions that the kernels of a module call: calls from other modules do not change what these functions return to them.
-    fn within(module: &'a ModuleAnalysis<'a>, uniformity: &'a IncrementalUniformity) -> Self {
-        let mut within = Self::empty(module, uniformity);
-        let calls = within.calls;
+    fn called_by_kernels(
+        module: &'a ModuleAnalysis<'a>,
+        uniformity: &'a IncrementalUniformity,
+    ) -> Self {
+        let mut called = Self::empty(module, uniformity);
+        let calls = called.calls;
         let kernels = module
             .module()
             .definitions()
@@ -103,9 +108,9 @@ impl<'a> Connected<'a> {
             } else {
                 KnownCalls::Some
             };
-            within.add(id, known_calls);
+            called.add(id, known_calls);
         }
-        within
+        called
     }
 
     fn empty(module: &'a ModuleAnalysis<'a>, uniformity: &'a IncrementalUniformity) -> Self {
@@ -170,9 +175,10 @@ impl Summaries for Connected<'_> {
 
     fn inputs(&self, id: FuncId) -> Option<Inputs> {
         let context = self.contexts.get(id.index())?.as_ref()?;
-        let results = |callee: FuncId| self.results.get(callee.index())?.as_ref();
         let summaries = self.uniformity.summaries();
-        Some(Inputs::new(context, self.calls, summaries, results))
+        Some(Inputs::new(context, self.calls, summaries, |callee| {
+            self.results.get(callee.index())?.as_ref()
+        }))
     }
 
     fn give_up_inputs(&mut self, id: FuncId) {

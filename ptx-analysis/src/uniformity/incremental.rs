@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{EntityId as _, FuncId, SymbolId};
+use ptx_ir::{EntityId as _, FuncId};
 use ptx_isa::{StateSpace, Uniformity};
 
 use super::FunctionUniformity;
@@ -362,20 +362,15 @@ impl IncrementalUniformity {
         if let Some(Some(body)) = self.bodies.get(context.function.index()) {
             context.cells = body.stack.cells.clone();
         }
-        let results = |word| result_word(function, inputs, calls, word);
-        let synchronization = |symbol: SymbolId| {
-            let callee = calls.function(symbol);
-            let index = callee.and_then(|id| {
-                let callees = &inputs.synchronization;
-                callees.binary_search_by_key(&id, |(id, _)| *id).ok()
-            });
-            index.map_or(Synchronization::UNKNOWN, |index| {
-                inputs.synchronization[index].1
-            })
-        };
         let callees = Callees {
-            results: &results,
-            synchronization: &synchronization,
+            results: &|word| result_word(function, inputs, calls, word),
+            synchronization: &|symbol| {
+                let callees = &inputs.synchronization;
+                calls
+                    .function(symbol)
+                    .and_then(|id| callees.binary_search_by_key(&id, |(id, _)| *id).ok())
+                    .map_or(Synchronization::UNKNOWN, |index| callees[index].1)
+            },
         };
         analyze(function, &context, &callees)
     }

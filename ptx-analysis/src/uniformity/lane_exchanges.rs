@@ -3,6 +3,8 @@
 //! After a commutative operation on a value and that of the lane whose index differs in one bit, both lanes have the same value. Five of these reduce a value
 //! over a warp.
 
+use alloc::vec::Vec;
+
 use ptx_ir::facts::Facts;
 use ptx_ir::{Operand, Statement};
 use ptx_isa::{Marks, Modifier, ResultUniformity, Uniformity};
@@ -68,13 +70,8 @@ impl<'a> Evaluation<'a> {
             .or_else(|| self.exchange(second.value, first.value))?;
         let id = body.inst(site.inst)?.sig;
         let signature = self.facts.module().signature(id);
-        let mut modifiers = [Modifier::ALL[0]; 16];
-        let mut count = 0;
-        for (slot, modifier) in modifiers.iter_mut().zip(signature.modifiers()) {
-            *slot = modifier;
-            count += 1;
-        }
-        if !commutes(signature.opcode()?, &modifiers[..count]) {
+        let modifiers: Vec<Modifier> = signature.modifiers().collect();
+        if !commutes(signature.opcode()?, &modifiers) {
             return None;
         }
         self.collective.push(site.stmt);

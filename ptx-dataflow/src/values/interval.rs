@@ -61,16 +61,16 @@ impl Interval {
 
     /// The interval of the results of a function that is monotonic in each argument.
     pub(super) fn corners(self, other: Self, f: impl Fn(i128, i128) -> Option<i128>) -> Self {
-        let corners = || {
-            let all = [
-                f(self.min, other.min)?,
-                f(self.min, other.max)?,
-                f(self.max, other.min)?,
-                f(self.max, other.max)?,
-            ];
-            Some(Self::new(*all.iter().min()?, *all.iter().max()?))
-        };
-        corners().unwrap_or(Self::ALL)
+        let mut interval: Option<Self> = None;
+        for a in [self.min, self.max] {
+            for b in [other.min, other.max] {
+                let Some(corner) = f(a, b).map(Self::only) else {
+                    return Self::ALL;
+                };
+                interval = Some(interval.map_or(corner, |interval| interval.join(corner)));
+            }
+        }
+        interval.unwrap_or(Self::ALL)
     }
 
     /// The interval of the sums.

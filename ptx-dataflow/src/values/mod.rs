@@ -158,14 +158,13 @@ impl Values {
     /// The known low bits of a form.
     #[must_use]
     pub fn alignment_of(&self, form: &Affine) -> Alignment {
-        let of_symbol = |id| match self.symbols.get(id) {
+        form.alignment(|id| match self.symbols.get(id) {
             Some(Symbol::Value { value, .. }) => self.alignment(value),
             _ => {
                 let alignment = self.alignments.get(id.as_u32() as usize);
                 alignment.copied().unwrap_or(Alignment::UNKNOWN)
             }
-        };
-        form.alignment(of_symbol)
+        })
     }
 
     /// The integers that a symbol may be; `None` for addresses, and for what only the width of a register bounds.

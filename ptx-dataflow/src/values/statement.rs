@@ -383,12 +383,11 @@ impl Scope<'_, '_> {
 
     /// Whether the computation describes the effect of the modifier for saturation by itself.
     fn states_saturation(&self) -> bool {
-        let is_saturation = |e: &Expr| *e == Expr::Has(Modifier::Sat);
-        let computation = self.form.computation();
-        computation.is_some_and(|c| {
-            c.assignments()
-                .iter()
-                .any(|a| a.value().any(&is_saturation))
+        self.form.computation().is_some_and(|computation| {
+            computation.assignments().iter().any(|assignment| {
+                let value = assignment.value();
+                value.any(&|part| *part == Expr::Has(Modifier::Sat))
+            })
         })
     }
 }
