@@ -175,17 +175,11 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     /// The comments inside a statement, before it.
     fn inner_comments(&mut self, statement: Span) {
-        let source = statement.of(self.module.source());
         let indent = self.line_indent();
-        for token in Lexer::fragment(source).filter(|t| t.kind.is_trivia()) {
-            if token.kind == TokenKind::Whitespace {
-                continue;
-            }
+        for (kind, span) in comments(self.module.source(), statement) {
             let begins_line = self.line_start() + indent.len() == self.text.len();
-            let text = token.span.of(source).trim_ascii_end();
-            let start = statement.start + token.span.start;
-            self.copy(Span::new(start, start + text.len() as u32));
-            if begins_line || token.kind != TokenKind::BlockComment {
+            self.copy(span);
+            if begins_line || kind != TokenKind::BlockComment {
                 self.text.extend_from_slice(self.newline);
                 self.text.extend_from_slice(&indent);
             } else {
@@ -236,18 +230,12 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     /// Copies the comments of a replaced piece of the source after its replacement.
     fn comments_after(&mut self, span: Span) {
-        let source = span.of(self.module.source());
-        for token in Lexer::fragment(source).filter(|t| t.kind.is_trivia()) {
-            if token.kind == TokenKind::Whitespace {
-                continue;
-            }
-            let text = token.span.of(source).trim_ascii_end();
-            let start = span.start + token.span.start;
-            let is_marker = token.kind == TokenKind::LineMarker;
+        for (kind, span) in comments(self.module.source(), span) {
+            let is_marker = kind == TokenKind::LineMarker;
             self.text
                 .extend_from_slice(if is_marker { self.newline } else { b" " });
-            self.copy(Span::new(start, start + text.len() as u32));
-            if token.kind != TokenKind::BlockComment {
+            self.copy(span);
+            if kind != TokenKind::BlockComment {
                 self.text.extend_from_slice(self.newline);
             }
         }
@@ -580,6 +568,18 @@ impl<'m, 'o> Splice<'m, 'o> {
             self.copy(Span::new(body.base() + body.end(), span.end));
         }
     }
+}
+
+/// The kinds and spans of the comments and line markers in a part of a source, without whitespace at their ends.
+fn comments(source: &[u8], part: Span) -> impl Iterator<Item = (TokenKind, Span)> {
+    let text = part.of(source);
+    Lexer::fragment(text)
+        .filter(|t| t.kind.is_trivia() && t.kind != TokenKind::Whitespace)
+        .map(move |token| {
+            let start = part.start + token.span.start;
+            let len = token.span.of(text).trim_ascii_end().len() as u32;
+            (token.kind, Span::new(start, start + len))
+        })
 }
 
 /// The spaces and tabs at the start of a line.

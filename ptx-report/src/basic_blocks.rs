@@ -60,14 +60,17 @@ impl<'a> BasicBlocks<'a> {
         let (module, body) = (analysis.module(), analysis.body());
         let cfg = analysis.cfg();
         let statements = body.statement_table().len();
-        let is_dispatch = |id: &BlockId| cfg.block(*id).is_some_and(|b| b.is_dispatch);
         let dispatches: Vec<Dispatch> = cfg
             .blocks()
             .filter(|(_, block)| block.is_dispatch)
             .map(|(block, _)| Dispatch {
                 block,
                 // Only the block of all labels is entered from other dispatch blocks.
-                next: cfg.successors(block).iter().copied().find(is_dispatch),
+                next: cfg
+                    .successors(block)
+                    .iter()
+                    .copied()
+                    .find(|id| cfg.block(*id).is_some_and(|b| b.is_dispatch)),
             })
             .collect();
         let dispatch_edges = dispatches
@@ -167,8 +170,8 @@ impl<'a> BasicBlocks<'a> {
     /// Calls `visit` once for each successor, and returns whether there are few enough for an output.
     pub fn successors(&self, id: BlockId, visit: &mut dyn FnMut(u32)) -> bool {
         let cfg = self.analysis.cfg();
-        let is_dispatch = |&b: &BlockId| self.is_dispatch(b);
-        if !self.has_dispatch_successors && cfg.successors(id).iter().any(is_dispatch) {
+        let mut successors = cfg.successors(id).iter();
+        if !self.has_dispatch_successors && successors.any(|block| self.is_dispatch(*block)) {
             return false;
         }
         let Visited { lists, current } = &mut *self.visited.borrow_mut();

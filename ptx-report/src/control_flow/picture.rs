@@ -169,9 +169,8 @@ fn layout_edges(graph: &Graph) -> Vec<LayoutEdge> {
 
 /// Shortens a text to at most `max_chars` characters. The middle of long names is omitted.
 fn shortened(text: &str, max_chars: usize) -> String {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let mut short = String::new();
-    for word in text.split_inclusive(|c| !is_name(c)) {
+    for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && !"_$".contains(c)) {
         if word.len() > LONGEST_NAME && word.is_ascii() {
             short.push_str(&word[..LONGEST_NAME / 2]);
             short.push('…');

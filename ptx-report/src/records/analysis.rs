@@ -225,14 +225,13 @@ impl<'a> Analyses<'a> {
 
     pub(super) fn function(&'a self) -> FunctionResults<'a> {
         let pressure = self.analysis.pressure();
-        let line = |stmt: StmtId| {
-            let offset = self.facts.body().source_span(stmt).start;
-            self.lines.position(offset).line
-        };
         FunctionResults {
             entry: 0,
             pressure: PeakPressure {
-                line: pressure.at.map(line),
+                line: pressure.at.map(|stmt| {
+                    let offset = self.facts.body().source_span(stmt).start;
+                    self.lines.position(offset).line
+                }),
                 pressure: Pressure::new(&pressure),
             },
             blocks: Blocks(self),

@@ -390,13 +390,13 @@ fn number(value: ConstValue) -> Option<Number> {
 
 /// The text between the quotes of a string.
 fn without_quotes(text: Cow<'_, str>) -> Cow<'_, str> {
-    let between = |text: &str| Some(text.strip_prefix('"')?.strip_suffix('"')?.len());
-    let Some(len) = between(&text) else {
-        return text;
-    };
+    fn unquoted(text: &str) -> &str {
+        let quoted = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+        quoted.unwrap_or(text)
+    }
     match text {
-        Cow::Borrowed(text) => Cow::Borrowed(text.get(1..=len).unwrap_or_default()),
-        Cow::Owned(text) => Cow::Owned(text.get(1..=len).unwrap_or_default().to_owned()),
+        Cow::Borrowed(text) => Cow::Borrowed(unquoted(text)),
+        Cow::Owned(text) => Cow::Owned(unquoted(&text).to_owned()),
     }
 }
 

@@ -200,7 +200,7 @@ impl<'a> ModuleRecords<'a> {
     }
 
     fn attributes(&'a self, range: TableRange, tables: &Declarations) -> Vec<Attribute<'a>> {
-        let attribute = |attribute: &ptx_ir::Attribute| {
+        let attributes = range.of(&tables.attributes).iter().map(|attribute| {
             let (name, arguments) = match *attribute {
                 ptx_ir::Attribute::Managed => ("managed", Vec::new()),
                 ptx_ir::Attribute::Unified(first, second) => ("unified", vec![first, second]),
@@ -216,9 +216,8 @@ impl<'a> ModuleRecords<'a> {
                     .map(|operand| self.tables.view(operand))
                     .collect(),
             }
-        };
-        let attributes = range.of(&tables.attributes);
-        attributes.iter().map(attribute).collect()
+        });
+        attributes.collect()
     }
 
     fn section(&'a self, section: &ptx_ir::Section, head: Head) -> Section<'a> {
@@ -262,12 +261,12 @@ impl<'a> ModuleRecords<'a> {
         head: Head,
     ) -> Option<Declaration<'t>> {
         let declaration = declarations.decls.get(id)?;
-        let name = |declarator: &ptx_ir::Declarator| Name {
+        let names = declarations.declarators(id).iter().map(|declarator| Name {
             name: self.module.name(declarator.name),
             count: operands.view(declarator.count),
             dims: operands.views(operands.pool().slice(declarator.dims)),
             initializer: operands.view(declarator.init),
-        };
+        });
         Some(Declaration {
             head,
             linkage: declaration.linkage.map(Labeled),
@@ -277,7 +276,7 @@ impl<'a> ModuleRecords<'a> {
             align: operands.view(declaration.align),
             ty: type_text(self.module, declaration.ty),
             vector: declaration.vector,
-            names: declarations.declarators(id).iter().map(name).collect(),
+            names: names.collect(),
         })
     }
 }

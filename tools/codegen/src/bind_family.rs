@@ -30,14 +30,14 @@ pub(crate) fn bind(vocabulary: &Vocabulary, families: &[ast::Family]) -> Result<
                 let message = format!("{names} of section {} is at {first} already", block.section);
                 return Err(Error::new(&block.pos, message));
             }
-            let bound = bind_block(vocabulary, &mut used, family, block)?;
-            for (name, _) in &bound.texts {
+            let bound_block = bind_block(vocabulary, &mut used, family, block)?;
+            for (name, _) in &bound_block.texts {
                 if let Some(first) = described.insert(name.clone(), &block.pos) {
                     let message = format!("{name} is described at {first} already");
                     return Err(Error::new(&block.pos, message));
                 }
             }
-            blocks.push(bound);
+            blocks.push(bound_block);
             used.check(block)?;
         }
         for def in &family.shared {

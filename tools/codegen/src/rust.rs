@@ -1,8 +1,7 @@
 //! Parts of forms as Rust expressions, in terms of the constructors of `ptx_isa::row`.
 
 use crate::naming::{constant, variant};
-use crate::notation::ErrorLimit;
-use crate::notation::Nesting;
+use crate::notation::{ErrorLimit, Nesting};
 use crate::schema::{
     Availability, Cell, Computation, Cond, Effect, EffectKind, ErrorBound, Expr, Length,
     ModifierSource, Operand, Row, Rule, RuleKind, Size, Slot, Spaces, Target, TypeExpr,

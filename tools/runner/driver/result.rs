@@ -1,4 +1,4 @@
-//! Results of the functions.
+//! The results of the functions of the driver.
 
 use std::ffi::CStr;
 
@@ -50,7 +50,7 @@ pub(crate) fn error_text(error: CUresult) -> &'static CStr {
 /// The pointer is null, or to a place for a value.
 pub(crate) unsafe fn store<T>(place: *mut T, value: T) -> Result<(), Failure> {
     if !place.is_null() {
-        // SAFETY: as the caller of this function says.
+        // SAFETY: the caller guarantees that there is a place for a value.
         unsafe { place.write(value) };
     }
     Ok(())

@@ -97,18 +97,17 @@ fn hidden_reexports(description: &Value) -> Vec<String> {
         .filter_map(|external| external["name"].as_str())
         .collect();
     let index = description["index"].as_object();
-    let is_hidden = |reexport: &&Value| {
-        let source = reexport["source"].as_str().unwrap_or_default();
-        let first_segment = source.split("::").next().unwrap_or_default();
-        let id = reexport["id"].to_string();
-        !external_crates.contains(first_segment)
-            && index.is_some_and(|items| !items.contains_key(&id))
-    };
     index
         .into_iter()
         .flat_map(|items| items.values())
         .filter_map(|item| item["inner"].get("use"))
-        .filter(is_hidden)
+        .filter(|reexport| {
+            let source = reexport["source"].as_str().unwrap_or_default();
+            let first_segment = source.split("::").next().unwrap_or_default();
+            let id = reexport["id"].to_string();
+            !external_crates.contains(first_segment)
+                && index.is_some_and(|items| !items.contains_key(&id))
+        })
         .filter_map(|reexport| reexport["name"].as_str())
         .map(str::to_owned)
         .collect()

@@ -56,14 +56,14 @@ struct NewLint {
 impl NewLint {
     /// Checks the name and takes the next free number.
     fn new(root: &Path, name: &str, title: &str) -> Result<Self> {
-        let is_word = |word: &str| {
+        let has_words = name.split('-').all(|word| {
             word.starts_with(|c: char| c.is_ascii_lowercase())
                 && word
                     .chars()
                     .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
-        };
+        });
         ensure!(
-            name.split('-').all(is_word),
+            has_words,
             "`{name}` is not words in lower case with `-` between them"
         );
         ensure!(
@@ -141,8 +141,10 @@ impl NewLint {
             ..
         } = self;
         let declaration = format!("mod {module};");
-        let is_later = |line: &&str| line.starts_with("mod ") && **line > *declaration;
-        let text = match text.lines().find(is_later) {
+        let next_declaration = text
+            .lines()
+            .find(|line| line.starts_with("mod ") && **line > *declaration);
+        let text = match next_declaration {
             Some(line) => insert_before(text, &format!("{line}\n"), &format!("{declaration}\n"))?,
             None => insert_before(text, "\nuse ", &format!("{declaration}\n"))?,
         };
