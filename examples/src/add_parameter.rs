@@ -67,11 +67,10 @@ pub fn add_factor(module: &mut Module, factor: i64) -> Result<(), EditError> {
                 Ok(Operand::Var(variable))
             })?;
     let mut editor = module.edit(scale)?;
-    let is_inst = |s: &Statement| matches!(s, Statement::Inst(_));
     let multiply = editor
         .body()
         .statements()
-        .filter(|(_, s)| is_inst(s))
+        .filter(|(_, s)| matches!(s, Statement::Inst(_)))
         .nth(1);
     let (Some((multiply, _)), Some(parameter)) = (multiply, parameter) else {
         return Err(EditError::NoStatement);

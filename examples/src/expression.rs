@@ -121,7 +121,7 @@ pub fn kernel(text: &str) -> Result<Kernel> {
         .map(|name| k.param(T::U64, name))
         .collect::<std::result::Result<Vec<_>, _>>()?;
     let [i, block, size, count] = [(); 4].map(|()| k.reg(T::B32));
-    let (to, offset, outside) = (k.reg(T::B64), k.reg(T::B64), k.reg(T::Pred));
+    let (address, offset, outside) = (k.reg(T::B64), k.reg(T::B64), k.reg(T::Pred));
     k.mov()
         .u32((block, select(SpecialReg::Ctaid, Component::X)))?;
     k.mov()
@@ -141,9 +141,9 @@ pub fn kernel(text: &str) -> Result<Kernel> {
         variables.push(v);
     }
     let result = value(&mut k, text, &variables)?;
-    k.ld().param().u64((to, at(out)))?;
-    k.add().s64((to, to, offset))?;
-    k.st().global().f32((at(to), result))?;
+    k.ld().param().u64((address, at(out)))?;
+    k.add().s64((address, address, offset))?;
+    k.st().global().f32((at(address), result))?;
     k.ret().emit(())?;
     k.finish()?;
     let count = COUNT as usize;

@@ -10,13 +10,13 @@ use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace, Ta
 
 use crate::kernel::{Element, Kernel, Parameter};
 
-/// Rows of A and C, columns of C, and what is summed over; multiples of 64.
+/// The rows of A and C, the columns of C, and the columns of A: multiples of 64.
 const SIZE: [u32; 3] = [128, 192, 256];
 
 /// Bytes of a tile: 64 rows of 64 elements of half precision, 128 bytes, swizzled by 128 bytes.
 const TILE: i64 = 64 * 128;
 
-/// What a matrix descriptor says besides the address: groups of 8 rows are 1024 bytes apart, the swizzle is of 128 bytes.
+/// The fields of a matrix descriptor besides the address: groups of 8 rows are 1024 bytes apart, and the swizzle has 128 bytes.
 const DESCRIPTOR: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
 
 /// `hopper(a, b, c, n, k)`: `c[i][j] = Σ a[i][l] * b[j][l]`; A and B are tensor maps of rows of half precision in tiles of 64 x 64, C
@@ -40,11 +40,11 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     let shared = |ty, name: &str| Declaration::new(StateSpace::Shared, ty, name);
     let tiles = k.declare(shared(T::B8, "tiles").align(1024).array([2 * TILE as u64]))?;
     let barrier = k.declare(shared(T::B64, "barrier").align(8))?;
-    let [tid, row, column, rn, rk, depth_now, phase, x, y] = [(); 9].map(|()| k.reg(T::B32));
-    let [to, mbar] = [(); 2].map(|()| k.reg(T::B32));
+    let [tid, row, column, rn, rk, step, phase, x, y] = [(); 9].map(|()| k.reg(T::B32));
+    let [tile, mbar] = [(); 2].map(|()| k.reg(T::B32));
     let [map_a, map_b, pa, pb, state, pc, pc8, wide] = [(); 8].map(|()| k.reg(T::B64));
     let sums = [(); 32].map(|()| k.reg(T::F32));
-    let [first, done, more, sum] = [(); 4].map(|()| k.reg(T::Pred));
+    let [first, done, has_next, sum] = [(); 4].map(|()| k.reg(T::Pred));
 
     for (register, param) in [(rn, n), (rk, depth)] {
         k.ld().param().u32((register, at(param)))?;
@@ -58,7 +58,7 @@ pub fn kernel() -> Result<Kernel, BuildError> {
         k.mov().u32((register, select(SpecialReg::Ctaid, axis)))?;
         k.shl().b32((register, register, 6))?;
     }
-    k.mov().u32((to, tiles))?;
+    k.mov().u32((tile, tiles))?;
     k.mov().u32((mbar, barrier))?;
     k.comment("one arrival, that of the thread which starts the copies");
     k.setp().eq().u32((first, tid, 0))?;
@@ -69,20 +69,20 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     for sum in sums {
         k.mov().f32((sum, 0.0f32))?;
     }
-    for (register, value) in [(depth_now, 0), (phase, 0)] {
+    for (register, value) in [(step, 0), (phase, 0)] {
         k.mov().u32((register, value))?;
     }
 
-    let again = k.block()?;
+    let loop_start = k.block()?;
     k.guard(first).inst(
         "mbarrier.arrive.expect_tx.shared.b64",
         (state, at(mbar), 2 * TILE),
     )?;
-    for (map, tile, at_row) in [(map_a, at(to), row), (map_b, to + TILE, column)] {
-        let from = bracket([map.into(), [depth_now, at_row].into()]);
+    for (map, target, first_row) in [(map_a, at(tile), row), (map_b, tile + TILE, column)] {
+        let source = bracket([map.into(), [step, first_row].into()]);
         k.guard(first).inst(
             "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-            (tile, from, at(mbar)),
+            (target, source, at(mbar)),
         )?;
     }
     let wait = k.block()?;
@@ -93,16 +93,16 @@ pub fn kernel() -> Result<Kernel, BuildError> {
         .b64((done, at(mbar), phase))?;
     k.guard_not(done).bra().emit(wait)?;
     k.xor().b32((phase, phase, 1))?;
-    k.comment("the descriptors of both tiles: address / 16, and how they lie");
+    k.comment("the descriptors of both tiles: address / 16 and layout");
     for (descriptor, offset) in [(pa, 0), (pb, TILE)] {
-        k.add().s32((x, to, offset))?;
+        k.add().s32((x, tile, offset))?;
         k.shr().u32((x, x, 4))?;
         k.cvt().of_u64().u32((descriptor, x))?;
         k.or().b64((descriptor, descriptor, DESCRIPTOR))?;
     }
     k.setp().eq().u32((sum, 0, 0))?;
     k.wgmma().fence().sync().aligned().emit(())?;
-    for step in 0..4 {
+    for slice in 0..4 {
         // Sixteen elements of a row are 32 bytes.
         let operands: [OperandExpr; 8] = [
             sums.into(),
@@ -118,7 +118,7 @@ pub fn kernel() -> Result<Kernel, BuildError> {
             "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
             &operands[..],
         )?;
-        if step < 3 {
+        if slice < 3 {
             for p in [pa, pb] {
                 k.add().s64((p, p, 2))?;
             }
@@ -126,11 +126,11 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     }
     k.wgmma().commit_group().sync().aligned().emit(())?;
     k.wgmma().wait_group().sync().aligned().emit(0)?;
-    k.comment("all have read the tiles before new ones come");
+    k.comment("all warps have read the tiles before the next copies");
     k.bar().sync().emit(0)?;
-    k.add().s32((depth_now, depth_now, 64))?;
-    k.setp().lt().u32((more, depth_now, rk))?;
-    k.guard(more).bra().emit(again)?;
+    k.add().s32((step, step, 64))?;
+    k.setp().lt().u32((has_next, step, rk))?;
+    k.guard(has_next).bra().emit(loop_start)?;
 
     store(
         &mut k,

@@ -9,7 +9,7 @@ use ptx_isa::{Component, PtxVersion, ScalarType as T, SpecialReg, StateSpace, Ta
 
 use crate::kernel::{Element, Kernel, Parameter};
 
-/// Rows of A and C, columns of C, and what is summed over; multiples of 64, 32 and 32.
+/// The rows of A and C, the columns of C, and the columns of A: multiples of 64, 32 and 32.
 const SIZE: [u32; 3] = [128, 96, 160];
 
 // A block of four warps makes 64 x 32 elements of C, 32 elements of a sum at a time. Rows of the tiles in shared memory are
@@ -23,11 +23,11 @@ fn copy(
     k: &mut FunctionBuilder<'_>,
     to: Reg,
     from: [Reg; 3],
-    more: Option<Reg>,
+    has_next: Option<Reg>,
 ) -> Result<(), BuildError> {
     for (pointer, offset) in from.into_iter().zip([0, 32 * ROW, TILE_B]) {
-        if let Some(more) = more {
-            k.guard(more);
+        if let Some(has_next) = has_next {
+            k.guard(has_next);
         }
         k.cp()
             .async_()
@@ -59,10 +59,11 @@ pub fn kernel() -> Result<Kernel, BuildError> {
             .array([2 * STAGE as u64]),
     )?;
     let [tid, row0, column0, r, part, x, y, left] = [(); 8].map(|()| k.reg(T::B32));
-    let [to, here, g, warp, fa, fb, rn, rk] = [(); 8].map(|()| k.reg(T::B32));
+    let [copied, base, g, warp, fa, fb, rn, rk] = [(); 8].map(|()| k.reg(T::B32));
+    let stage = k.reg(T::B32);
     let [pa, pa2, pb, pc, pc8, wide] = [(); 6].map(|()| k.reg(T::B64));
     let sums = [(); 4].map(|()| [(); 4].map(|()| k.reg(T::F32)));
-    let more = k.reg(T::Pred);
+    let has_next = k.reg(T::Pred);
     for (register, param) in [(rn, n), (rk, depth)] {
         k.ld().param().u32((register, at(param)))?;
     }
@@ -83,14 +84,14 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     }
     k.mul().wide().u32((wide, rk, 64))?;
     k.add().s64((pa2, pa, wide))?;
-    k.mov().u32((here, tiles))?;
+    k.mov().u32((base, tiles))?;
     k.comment("what this thread multiplies: rows g of its warp, columns 2 * part and the next of every eight");
     k.and().b32((g, r, 7))?;
     k.shr().u32((warp, tid, 5))?;
     for (d, a, b, c) in [
-        (to, r, ROW, here),
-        (to, part, 16, to),
-        (fb, g, ROW, here),
+        (copied, r, ROW, base),
+        (copied, part, 16, copied),
+        (fb, g, ROW, base),
         (fb, part, 4, fb),
         (fa, warp, 16 * ROW, fb),
     ] {
@@ -99,19 +100,19 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     for sum in sums.as_flattened() {
         k.mov().f32((*sum, 0.0f32))?;
     }
-    copy(&mut k, to, [pa, pa2, pb], None)?;
+    copy(&mut k, copied, [pa, pa2, pb], None)?;
     k.shr().u32((left, rk, 5))?;
-    k.mov().u32((here, 0))?;
-    let again = k.block()?;
+    k.mov().u32((stage, 0))?;
+    let loop_start = k.block()?;
     k.comment("the other stage, if anything is left for it");
-    k.setp().gt().u32((more, left, 1))?;
-    k.sub().s32((x, STAGE, here))?;
-    k.add().s32((x, x, to))?;
-    copy(&mut k, x, [pa, pa2, pb], Some(more))?;
+    k.setp().gt().u32((has_next, left, 1))?;
+    k.sub().s32((x, STAGE, stage))?;
+    k.add().s32((x, x, copied))?;
+    copy(&mut k, x, [pa, pa2, pb], Some(has_next))?;
     k.cp().async_().wait_group().emit(1)?;
     k.bar().sync().emit(0)?;
-    k.add().s32((x, fa, here))?;
-    k.add().s32((y, fb, here))?;
+    k.add().s32((x, fa, stage))?;
+    k.add().s32((y, fb, stage))?;
     for step in [0, 32] {
         let fa = [0, 8 * ROW, 16, 8 * ROW + 16].map(|at| (k.reg(T::B32), at));
         for (register, offset) in fa {
@@ -137,9 +138,9 @@ pub fn kernel() -> Result<Kernel, BuildError> {
         }
     }
     k.bar().sync().emit(0)?;
-    k.sub().s32((here, STAGE, here))?;
+    k.sub().s32((stage, STAGE, stage))?;
     k.sub().s32((left, left, 1))?;
-    k.guard(more).bra().emit(again)?;
+    k.guard(has_next).bra().emit(loop_start)?;
     store(
         &mut k,
         c,

@@ -116,17 +116,17 @@ fn allocate(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildError> 
 /// The same, with a loop that stores a zero to each byte if there is memory.
 fn allocate_zeros(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildError> {
     let [address, bytes] = malloc(f)?;
-    let (end, over) = (f.reg(T::B64), f.reg(T::Pred));
-    let (again, done) = (f.label(), f.label());
-    f.setp().eq().u64((over, address, 0))?;
-    f.guard(over).bra().emit(done)?;
+    let (end, is_done) = (f.reg(T::B64), f.reg(T::Pred));
+    let (loop_start, done) = (f.label(), f.label());
+    f.setp().eq().u64((is_done, address, 0))?;
+    f.guard(is_done).bra().emit(done)?;
     f.add().u64((end, address, bytes))?;
-    f.place(again)?;
-    f.setp().ge().u64((over, address, end))?;
-    f.guard(over).bra().emit(done)?;
+    f.place(loop_start)?;
+    f.setp().ge().u64((is_done, address, end))?;
+    f.guard(is_done).bra().emit(done)?;
     f.st().b8((at(address), 0))?;
     f.add().u64((address, address, 1))?;
-    f.bra().emit(again)?;
+    f.bra().emit(loop_start)?;
     f.place(done)
 }
 
@@ -303,8 +303,7 @@ pub fn numbers(rows: usize, width: usize) -> Vec<u32> {
 pub fn compare(module: &Module, kernel: &str) -> Result<()> {
     for (rows, width) in [(1, 1), (33, 7), (100, 60)] {
         let numbers = numbers(rows, width);
-        let found = on_machine(module, kernel, &numbers, width)?;
-        if found != on_host(kernel, &numbers, width) {
+        if on_machine(module, kernel, &numbers, width)? != on_host(kernel, &numbers, width) {
             return Err(format!("{kernel}: {rows} rows of {width} differ").into());
         }
     }

@@ -176,7 +176,7 @@ fn windows(
             _ => None,
         })
         .collect();
-    let mut found = Vec::new();
+    let mut windows = Vec::new();
     for &[(_, first), (_, second), (stmt, third)] in insts.array_windows() {
         let window = [first, second, third];
         let Ok(formula) = smt_window(function, &window) else {
@@ -195,10 +195,10 @@ fn windows(
             && is_live(last)
             && !others.iter().any(is_live)
         {
-            found.push((window, formula));
+            windows.push((window, formula));
         }
     }
-    found
+    windows
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

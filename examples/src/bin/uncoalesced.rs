@@ -111,9 +111,11 @@ impl StrideAnalysis<'_> {
             Some(Opcode::Ld) if facts.has_modifier(Modifier::Param) => Constant(0),
             // Any other computation of equal values has equal results.
             _ if facts.may_be_moved() && facts.memory().next().is_none() => {
-                let equal = |left, right| (left == 0 && right == 0).then_some(0);
-                (0..facts.sources().count())
-                    .fold(Constant(0), |all, index| all.combine(stride(index), equal))
+                (0..facts.sources().count()).fold(Constant(0), |combined, index| {
+                    combined.combine(stride(index), |left, right| {
+                        (left == 0 && right == 0).then_some(0)
+                    })
+                })
             }
             _ => Unknown,
         }

@@ -51,16 +51,14 @@ fn facts(bencher: Bencher<'_, '_>, name: &str) {
 fn values_and_accesses(bencher: Bencher<'_, '_>, name: &str) {
     let module = ptx_parse::parse(text(name)).module;
     let facts = ModuleFacts::new(&module);
-    let prepared = || {
-        let mut functions = Vec::new();
-        for (id, ..) in module.definitions() {
-            let function = facts.function(id).map(FunctionAnalysis::new);
-            functions.extend(function.filter(|function| function.ssa().is_ok()));
-        }
-        functions
-    };
     let bytes = BytesCount::new(module.source().len());
-    let bencher = bencher.counter(bytes).with_inputs(prepared);
+    let bencher = bencher.counter(bytes).with_inputs(|| {
+        module
+            .definitions()
+            .filter_map(|(id, ..)| facts.function(id).map(FunctionAnalysis::new))
+            .filter(|function| function.ssa().is_ok())
+            .collect::<Vec<_>>()
+    });
     bencher.bench_local_values(|functions| {
         let count =
             |function: &FunctionAnalysis<'_>| function.accesses().map_or(0, |a| a.all().len());
@@ -133,15 +131,14 @@ fn values<const BLOCKS: usize>(bencher: Bencher<'_, '_>, part: Part) {
     let Some(facts) = module.function("k").and_then(|k| facts.function(k)) else {
         return;
     };
-    let prepared = || {
+    let bencher = bencher.with_inputs(|| {
         let function = FunctionAnalysis::new(facts);
         match part {
             Part::Ssa => _ = (function.dominators(), function.variables()),
             Part::Numbers | Part::Constants => _ = function.ssa(),
         }
         function
-    };
-    let bencher = bencher.with_inputs(prepared);
+    });
     bencher.bench_local_values(|function| match part {
         Part::Ssa => function.ssa().map_or(0, Ssa::len),
         Part::Numbers => {

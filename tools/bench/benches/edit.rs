@@ -114,17 +114,16 @@ fn every_load_and_the_text(bencher: Bencher<'_, '_>, name: &str) {
             for function in functions {
                 let mut editor = module.edit(function).unwrap();
                 let body = editor.body();
-                let is_load = |s: &Statement| match s {
-                    Statement::Inst(i) => loads[body.inst_table()[*i].sig.as_u32() as usize],
-                    _ => false,
-                };
-                let all: Vec<StmtId> = body
+                let load_stmts: Vec<StmtId> = body
                     .statements()
-                    .filter(|(_, s)| is_load(s))
+                    .filter(|(_, s)| match s {
+                        Statement::Inst(i) => loads[body.inst_table()[*i].sig.as_u32() as usize],
+                        _ => false,
+                    })
                     .map(|(id, _)| id)
                     .collect();
-                for at in all {
-                    insert(&mut editor, at);
+                for stmt in load_stmts {
+                    insert(&mut editor, stmt);
                 }
             }
             ptx_print::verbatim(module)

@@ -14,12 +14,14 @@ use ptx_transform::instrument::{
 const SIZE: usize = 5_000_000;
 
 static INPUTS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
-    let of = |i: bench::Input| match i.name {
-        "medium" => Some(("medium, repeated", bench::repeated(&i.text, SIZE))),
-        "large" => Some(("large", i.text)),
-        _ => None,
-    };
-    bench::all().into_iter().filter_map(of).collect()
+    bench::all()
+        .into_iter()
+        .filter_map(|input| match input.name {
+            "medium" => Some(("medium, repeated", bench::repeated(&input.text, SIZE))),
+            "large" => Some(("large", input.text)),
+            _ => None,
+        })
+        .collect()
 });
 
 fn main() {
@@ -40,12 +42,16 @@ fn module(name: &str) -> Module {
     ptx_parse::parse(text.map_or(&[][..], |(_, text)| text)).module
 }
 
-/// Whatever is read is compared with a number; an access above it traps.
+/// Inserts a probe before each load: an access above a constant address traps. Returns the number of probes.
 fn loads(module: &mut Module) -> usize {
-    let reads = |a: ptx_ir::facts::MemoryAccess| a.access == Access::Read;
     let report = instrument_in_place(
         module,
-        |c| c.facts.memory().any(reads).then_some(Timing::Before),
+        |candidate| {
+            let mut accesses = candidate.facts.memory();
+            accesses
+                .any(|access| access.access == Access::Read)
+                .then_some(Timing::Before)
+        },
         check,
     );
     report.unwrap().sites.len()
