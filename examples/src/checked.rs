@@ -14,7 +14,7 @@ use ptx_transform::instrument::{Bounds, Outside, Timing, instrument};
 use crate::kernel::Kernel;
 use crate::saxpy;
 
-/// The module with checks, and how many places are checked.
+/// The module with checks, and the number of checked accesses.
 pub fn check(module: &Module, low: u64, high: u64) -> Result<(Module, usize), Box<dyn Error>> {
     let bounds = Bounds {
         name: "bounds".into(),
@@ -27,7 +27,7 @@ pub fn check(module: &Module, low: u64, high: u64) -> Result<(Module, usize), Bo
     Ok((checked.module, checked.report.sites.len()))
 }
 
-/// A counter in global memory, `accesses`, goes up by one at every access that is executed.
+/// Increments the counter `accesses` in global memory at every executed access.
 pub fn count(module: &Module) -> Result<Module, Box<dyn Error>> {
     let module = insert_items(module, ".visible .global .align 8 .u64 accesses;")?.module;
     let counter = Operand::Symbol(module.symbol("accesses").ok_or("it was inserted")?);

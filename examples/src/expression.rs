@@ -11,7 +11,7 @@ const COUNT: u32 = 1000;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Returns the precedence of an operator; `~` is a sign. A parenthesis has the lowest one.
+/// Returns the precedence of an operator; `~` is the sign of a negative value. A parenthesis has the lowest precedence.
 fn precedence(operator: char) -> u8 {
     match operator {
         '+' | '-' => 1,
@@ -49,7 +49,7 @@ fn reduce(
 fn value(k: &mut FunctionBuilder<'_>, text: &str, variables: &[Reg]) -> Result<OperandExpr> {
     let (mut values, mut operators): (Vec<OperandExpr>, Vec<char>) = (Vec::new(), Vec::new());
     let mut input = text.trim_start();
-    // A value comes next, and not an operator.
+    // Whether the next token is a value, not an operator.
     let mut expects_value = true;
     while let Some(next) = input.chars().next() {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '.';

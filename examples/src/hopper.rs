@@ -1,5 +1,5 @@
-//! A product of matrices on Hopper: tensor copies (TMA) bring tiles, an mbarrier tells when they are there, a warp group multiplies
-//! them out of shared memory (wgmma). `cargo run -p ptx-examples --bin hopper`
+//! A product of matrices on Hopper: tensor copies (TMA) load tiles, an mbarrier reports their completion, and a warp group multiplies
+//! the tiles in shared memory (wgmma). `cargo run -p ptx-examples --bin hopper`
 
 use ptx_build::{
     BuildError, Declaration, FunctionBuilder, ModuleBuilder, OperandExpr, Reg, Variable, at,
@@ -13,14 +13,14 @@ use crate::kernel::{Element, Kernel, Parameter};
 /// The rows of A and C, the columns of C, and the columns of A: multiples of 64.
 const SIZE: [u32; 3] = [128, 192, 256];
 
-/// Bytes of a tile: 64 rows of 64 elements of half precision, 128 bytes, swizzled by 128 bytes.
+/// The size of a tile in bytes: 64 rows of 64 elements of half precision, which are 128 bytes. The swizzle has 128 bytes.
 const TILE: i64 = 64 * 128;
 
 /// The fields of a matrix descriptor besides the address: groups of 8 rows are 1024 bytes apart, and the swizzle has 128 bytes.
 const DESCRIPTOR: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
 
 /// `hopper(a, b, c, n, k)`: `c[i][j] = Σ a[i][l] * b[j][l]`; A and B are tensor maps of rows of half precision in tiles of 64 x 64, C
-/// is rows of single precision; each block of 128 threads makes 64 x 64 of it.
+/// is rows of single precision; each block of 128 threads computes 64 x 64 elements of it.
 #[allow(clippy::too_many_lines, reason = "the code of a kernel, in its order")]
 pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm90a);

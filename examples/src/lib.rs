@@ -1,5 +1,5 @@
-//! Short programs to copy, one per file in `src/bin`. Those that build kernels are modules here: each gives its [`Kernel`] with all
-//! that is needed to run it.
+//! Short programs to copy, one per file in `src/bin`. Those that build kernels are modules here: each returns a [`Kernel`] with
+//! everything that a launch needs.
 #![allow(
     clippy::missing_errors_doc,
     reason = "the examples return the errors of the libraries"

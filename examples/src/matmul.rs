@@ -1,4 +1,4 @@
-//! A product of matrices in tiles: `cp.async` brings the next ones while `mma.sync` multiplies.
+//! A product of matrices in tiles: `cp.async` copies the next tiles while `mma.sync` multiplies.
 //! `cargo run -p ptx-examples --bin matmul`
 
 use ptx_build::{
@@ -12,8 +12,8 @@ use crate::kernel::{Element, Kernel, Parameter};
 /// The rows of A and C, the columns of C, and the columns of A: multiples of 64, 32 and 32.
 const SIZE: [u32; 3] = [128, 96, 160];
 
-// A block of four warps makes 64 x 32 elements of C, 32 elements of a sum at a time. Rows of the tiles in shared memory are
-// 64 bytes and 16 more, so that threads that read neighboring rows meet different banks.
+// A block of four warps computes 64 x 32 elements of C, from 32 columns of A and B at a time. A row of a tile in shared memory has
+// 64 bytes and 16 bytes of padding, so that threads that read neighboring rows access different banks.
 const ROW: i64 = 80;
 const TILE_B: i64 = 64 * ROW;
 const STAGE: i64 = TILE_B + 32 * ROW;

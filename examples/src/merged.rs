@@ -1,4 +1,4 @@
-//! What LLVM emitted, linked with a function written by hand. `cargo run -p ptx-examples --bin merged`
+//! Links a module that LLVM emitted with a function written by hand. `cargo run -p ptx-examples --bin merged`
 //!
 //! The C that LLVM compiled has `extern int elsewhere(int, float)`, and a kernel `imports(o)` with `o[0] = elsewhere(o[1], 2.0f)`.
 
@@ -14,7 +14,7 @@ use crate::kernel::{Element, Kernel, Parameter};
 pub const COMPILED: &str =
     include_str!("../../corpus/compiled/llvm/kernels.clang22.O1.sm_86.ptx81.ptx");
 
-/// `elsewhere(i, x)`: `i * (int)x + 1`, with the interface that C has in PTX.
+/// `elsewhere(i, x)`: `i * (int)x + 1`, with the calling convention of C in PTX.
 pub fn function() -> Result<String, ptx_build::BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm80);
     let mut f = m.func("elsewhere")?;
@@ -35,7 +35,7 @@ pub fn function() -> Result<String, ptx_build::BuildError> {
     Ok(text)
 }
 
-/// Both in one module; nothing is left to be resolved.
+/// Both modules as one, without unresolved symbols.
 pub fn kernel() -> Result<Kernel, Box<dyn Error>> {
     let function = function()?;
     let [compiled, by_hand] = [COMPILED, &function].map(|text| ptx_parse::parse(text.as_bytes()));

@@ -7,7 +7,7 @@ use ptx_isa::{Modifier, Opcode};
 
 use crate::kernel::{Element, Kernel, Parameter};
 
-/// `peephole(in, out)`: `out[i] = in[i] * 8 + 0`, by a thread each.
+/// `peephole(in, out)`: `out[i] = in[i] * 8 + 0`, one thread for each element.
 pub const BEFORE: &str = "\
 .version 7.0
 .target sm_70

@@ -1,4 +1,4 @@
-//! Post-processing of what another compiler wrote: calls before barriers, new names and limits of kernels, a library, a newer target.
+//! Post-processing of the PTX of another compiler: calls before barriers, new names and limits of kernels, a library, a newer target.
 
 use std::error::Error;
 

@@ -1,5 +1,5 @@
-//! Kernels in Rust without a GPU: what rustc emits for its target `nvptx64-nvidia-cuda` is linked with the PTX of `core`, `alloc` and
-//! `compiler_builtins`, reduced to what the kernels need, checked, renamed, instrumented and run. `.ci/rust` compiles `rust-gpu` and calls
+//! Kernels in Rust without a GPU: the PTX that rustc emits for its target `nvptx64-nvidia-cuda` is linked with that of `core`, `alloc` and
+//! `compiler_builtins`, reduced to the dependencies of the kernels, checked, renamed, instrumented and run. `.ci/rust` compiles `rust-gpu` and calls
 //! `cargo run -p ptx-examples --bin rust -- FILE…`.
 
 use std::error::Error;
@@ -24,10 +24,10 @@ pub const KERNELS: [&str; 4] = [
     "neighbours_in_rows",
     "follow_in_rows",
 ];
-/// The prefix of their names.
+/// The prefix of the names of the kernels.
 pub const PREFIX: &str = "rust_";
 
-/// A function that rustc calls and leaves to the program: the end of its mangled name, the types of its result and parameters, whether
+/// A function that the code of rustc calls but does not define: the end of its mangled name, the types of its result and parameters, whether
 /// it returns, its body.
 struct Shim {
     name: &'static str,
@@ -113,7 +113,7 @@ fn allocate(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildError> 
     malloc(f).map(|_| ())
 }
 
-/// The same, with a loop that stores a zero to each byte if there is memory.
+/// Allocates memory, and stores a zero to each byte if there is memory.
 fn allocate_zeros(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildError> {
     let [address, bytes] = malloc(f)?;
     let (end, is_done) = (f.reg(T::B64), f.reg(T::Pred));
@@ -143,7 +143,7 @@ fn release(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildError> {
     f.call_function(free, &[], &[Argument::from(address)])
 }
 
-/// A panic ends the launch.
+/// The panic handler, which ends the launch.
 fn panic(f: &mut FunctionBuilder<'_>) -> std::result::Result<(), BuildError> {
     f.trap().emit(())
 }
@@ -204,7 +204,7 @@ fn verified(module: Module) -> Result<Module> {
     }
 }
 
-/// The kernels of what rustc emitted, complete and only with what they need.
+/// The kernels of the modules that rustc emitted, with their dependencies only.
 pub fn module(files: &[Vec<u8>], kernels: &[&str]) -> Result<Module> {
     let modules: Vec<Module> = files
         .iter()

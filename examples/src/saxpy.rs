@@ -9,7 +9,7 @@ use crate::kernel::{Element, Kernel, Parameter};
 const COUNT: u32 = 1000;
 const THREADS: u32 = 256;
 
-/// `saxpy(n, a, x, y)`: `y[i] = fma(a, x[i], y[i])` for `i < n`, a thread each.
+/// `saxpy(n, a, x, y)`: `y[i] = fma(a, x[i], y[i])` for `i < n`, one thread for each element.
 pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm70);
     m.comment("y = a * x + y");

@@ -1,5 +1,5 @@
-//! A service that keeps modules of strangers: limits for the input, analyses kept beside the modules, threads that share them, diagnostics
-//! as JSON, and a comparison with the version before.
+//! A service that stores modules from untrusted sources: limits for the input, cached analyses, threads that share them, diagnostics as
+//! JSON, and a comparison with the previous version.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -11,7 +11,7 @@ use ptxkit::ir::facts::{FactTables, ModuleFacts};
 use ptxkit::ir::{Diagnostic, FuncId, Limits, Module};
 use serde::Serialize;
 
-/// A module with what the service keeps beside it.
+/// A module with its cached facts, analyses and diagnostics.
 #[derive(Debug)]
 struct Entry {
     module: Module,
@@ -49,7 +49,7 @@ impl Entry {
 pub struct Answer {
     /// The errors and warnings of the new version.
     pub diagnostics: Vec<Diagnostic>,
-    /// The functions that differ from the version before.
+    /// The functions that differ from the previous version.
     pub changed: Vec<String>,
 }
 

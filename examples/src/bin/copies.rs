@@ -18,7 +18,7 @@ impl JoinSemiLattice for Groups {
     }
 }
 
-/// How many groups a wait leaves in flight. A guarded wait may not happen.
+/// The number of groups that a wait leaves in flight. A guarded wait may not be executed.
 fn groups_left(facts: Facts<'_>) -> Option<u32> {
     let is_wait = facts
         .asynchronous()
@@ -40,7 +40,7 @@ impl InstAnalysis for Copies {
     fn inst(&self, facts: Facts<'_>, _: StmtId, state: &mut Groups) {
         let phases = facts.asynchronous();
         if phases.contains(&(Completion::CpAsync, AsyncPhase::Commit)) {
-            // A bound, so that counting in a loop ends.
+            // The bound makes the lattice finite, so that the analysis of a loop terminates.
             state.0 = (state.0 + 1).min(99);
         }
         if let Some(left) = groups_left(facts) {

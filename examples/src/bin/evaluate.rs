@@ -1,4 +1,4 @@
-//! Compares what a kernel of an expression computes with the CPU: [`ptx_examples::evaluate`].
+//! Compares the results of an expression on the machine and on the CPU: [`ptx_examples::evaluate`].
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = std::env::args().nth(1).ok_or("which expression?")?;

@@ -1,5 +1,5 @@
 //! Runs the kernels of [`ptx_examples::rust`] in files that rustc emitted, and prints the instrumented module; `--only KERNEL` prints this kernel with
-//! what it needs instead.
+//! its dependencies instead.
 
 use ptx_examples::rust::{KERNELS, PREFIX, compare, instrumented, module, numbers, on_machine};
 

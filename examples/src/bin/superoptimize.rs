@@ -58,7 +58,7 @@ fn constants(function: FunctionFacts<'_>, window: &[InstId]) -> BTreeSet<u128> {
     made.collect()
 }
 
-/// The instructions of 32 bits with these sources, the first of which is an input.
+/// The 32-bit instructions whose sources are among the given ones. The first source is an input.
 fn candidates(inputs: usize, values: usize) -> Vec<Candidate> {
     use Modifier::{B32, Lo, S32, U32};
     let binary: [(Opcode, &[Modifier]); 12] = [

@@ -116,7 +116,7 @@ fn long_function(bencher: Bencher<'_, '_>, blocks: usize) {
         .bench_local(|| liveness(&module, true));
 }
 
-/// What of the values of a function is measured.
+/// The analyses of the values of a function that are measured.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Ssa,

@@ -37,7 +37,7 @@ fn insert(editor: &mut Editor<'_>, at: StmtId) {
     editor.insert_before(at, new).unwrap();
 }
 
-/// One edit; the first of its body.
+/// The first edit of a body.
 #[divan::bench(args = names())]
 fn one_insertion(bencher: Bencher<'_, '_>, name: &str) {
     let module = module(name);
@@ -53,7 +53,7 @@ fn one_insertion(bencher: Bencher<'_, '_>, name: &str) {
         });
 }
 
-/// One edit more, in a body that was edited before.
+/// Another edit of a body that was edited before.
 #[divan::bench(args = names())]
 fn one_more_insertion(bencher: Bencher<'_, '_>, name: &str) {
     let mut module = module(name);
@@ -69,7 +69,7 @@ fn one_more_insertion(bencher: Bencher<'_, '_>, name: &str) {
     });
 }
 
-/// One operand, in a body that was edited before.
+/// The replacement of an operand in a body that was edited before.
 #[divan::bench(args = names())]
 fn one_operand(bencher: Bencher<'_, '_>, name: &str) {
     let mut module = module(name);
@@ -83,7 +83,7 @@ fn one_operand(bencher: Bencher<'_, '_>, name: &str) {
     });
 }
 
-/// A thousand edits, or as many as there are instructions, and then the text.
+/// A thousand edits, or one of each instruction if there are fewer, and the printing of the text.
 #[divan::bench(args = names())]
 fn a_thousand_and_the_text(bencher: Bencher<'_, '_>, name: &str) {
     let module = module(name);
@@ -98,7 +98,7 @@ fn a_thousand_and_the_text(bencher: Bencher<'_, '_>, name: &str) {
         });
 }
 
-/// Something before every load.
+/// The insertion of an instruction before every load.
 #[divan::bench(args = names())]
 fn every_load_and_the_text(bencher: Bencher<'_, '_>, name: &str) {
     let module = module(name);

@@ -89,7 +89,7 @@ fn every_load_and_print(bencher: Bencher<'_, '_>, name: &str) {
         });
 }
 
-/// With the code that is added, which parses the text again.
+/// Bounds checks before all accesses, with the text of the added code, which is parsed again.
 #[divan::bench(args = names())]
 fn bounds(bencher: Bencher<'_, '_>, name: &str) {
     let module = module(name);

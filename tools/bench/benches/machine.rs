@@ -13,7 +13,7 @@ fn main() {
     divan::main();
 }
 
-/// A kernel, and what it is launched with.
+/// A kernel and its launch.
 struct Case {
     name: &'static str,
     text: String,
@@ -72,7 +72,7 @@ fn case(
     }
 }
 
-/// As many CTAs and threads in one dimension.
+/// The launch of a number of CTAs and of threads in each, in one dimension.
 const fn line(grid: u32, block: u32) -> [[u32; 3]; 2] {
     [[grid, 1, 1], [block, 1, 1]]
 }

@@ -1,4 +1,4 @@
-//! `cargo bench -p bench --features measure --bench memory [-- FILE…]`: what reading allocates, counted by the
+//! `cargo bench -p bench --features measure --bench memory [-- FILE…]`: the memory that parsing allocates, counted by the
 //! allocator. One line per file: name, bytes, allocations, peak bytes, bytes kept by the module.
 //! The source itself is not counted. Without files, the inputs of the other benchmarks.
 
@@ -37,7 +37,7 @@ fn main() -> std::io::Result<()> {
 }
 
 fn measure(name: &str, source: Arc<[u8]>) {
-    // A first reading fills what the process allocates once.
+    // The first parse allocates the tables that the process shares.
     if source.len() < 1 << 20 {
         drop(ptx_parse::parse_with(source.clone(), &Limits::default()));
     }

@@ -19,7 +19,7 @@ fn verify(bencher: Bencher<'_, '_>, name: &str) {
         .bench_local(|| ptx_verify::verify(&module, &Default::default()));
 }
 
-/// Checking again after the body of one function changed.
+/// Verification after a change of the body of one function.
 #[divan::bench(args = names())]
 fn update(bencher: Bencher<'_, '_>, name: &str) {
     let module = ptx_parse::parse(text(name)).module;
