@@ -307,11 +307,12 @@ impl Parser<'_> {
                 return Ok(part);
             }
         }
-        Ok(Operand::Address(self.out.pool().add_address(Address::new(
-            part,
-            Operand::Absent,
-            form,
-        ))))
+        Ok(self.address(part, Operand::Absent, form))
+    }
+
+    fn address(&mut self, base: Operand, offset: Operand, form: AddressForm) -> Operand {
+        let address = Address::new(base, offset, form);
+        Operand::Address(self.out.pool().add_address(address))
     }
 
     /// The form of an address in brackets. Takes `.unified`, which may follow the brackets.
@@ -386,11 +387,7 @@ impl Parser<'_> {
             return Err(Box::new(error.with_help(help)));
         }
         let offset = self.constant()?;
-        Ok(Operand::Address(
-            self.out
-                .pool()
-                .add_address(Address::new(base, offset, form)),
-        ))
+        Ok(self.address(base, offset, form))
     }
 
     /// The error of a `-` after the base of an address.
@@ -429,12 +426,7 @@ impl Parser<'_> {
         self.cursor.advance(1);
         let offset = self.bracket_part()?;
         self.cursor.expect(b']', "`]` after an index")?;
-        let form = AddressForm::Indexed;
-        Ok(Operand::Address(
-            self.out
-                .pool()
-                .add_address(Address::new(base, offset, form)),
-        ))
+        Ok(self.address(base, offset, AddressForm::Indexed))
     }
 }
 
