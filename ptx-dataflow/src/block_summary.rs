@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::EntityId as _;
 use ptx_ir::facts::{FunctionFacts, Mentions, RegAccess};
-use ptx_ir::{EntityId as _, Statement};
 
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
+use crate::mentions::block_mentions;
 use crate::reg_lanes::{VariableId, Variables};
 
 /// The uses, kills and definitions of each block, as lists of variables. Computed in one pass over the instructions.
@@ -39,12 +40,8 @@ impl Summary {
             if block.returns {
                 returned.extend(results.iter().map(|&variable| (number, variable)));
             }
-            for (_, statement) in facts.body().range(block.first, block.end) {
-                match statement {
-                    Statement::Inst(inst) => pass.add(number, &facts.inst(inst).registers()),
-                    Statement::Opaque(opaque) => pass.add(number, &facts.opaque(opaque)),
-                    _ => {}
-                }
+            for (_, mentions) in block_mentions(facts, block) {
+                pass.add(number, &mentions);
             }
         }
         let by_block = |pairs: &[(u32, VariableId)]| Csr::new(cfg.len(), pairs.iter().copied());

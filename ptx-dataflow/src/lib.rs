@@ -25,6 +25,7 @@ mod ids;
 pub mod internals;
 mod live_sets;
 pub mod liveness;
+mod mentions;
 pub mod pressure;
 pub mod reaching;
 pub mod reg_lanes;

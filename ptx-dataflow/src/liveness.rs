@@ -16,6 +16,7 @@ use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
 use crate::function_dataflow::FunctionDataflow;
 use crate::live_sets::{Effects, LiveSets};
+use crate::mentions::mentions;
 use crate::reg_lanes::{VariableId, VariableSet, Variables};
 use crate::shared_sets::{Counts, Iter, SetId, SharedSets};
 
@@ -227,11 +228,8 @@ impl<'a> LiveCursor<'a> {
     /// Moves before the previous instruction, or statement that was not recognized, and returns it; `None` at the start of the block.
     pub fn previous(&mut self) -> Option<StmtId> {
         let (stmt, statement) = self.before.pop()?;
-        let facts = self.function.facts();
-        let mentions = match statement {
-            Statement::Inst(inst) => facts.inst(inst).registers(),
-            Statement::Opaque(opaque) => facts.opaque(opaque),
-            _ => return Some(stmt),
+        let Some(mentions) = mentions(self.function.facts(), statement) else {
+            return Some(stmt);
         };
         let variables = self.function.variables();
         for mention in mentions.clone().filter(|m| m.usage.writes()) {

@@ -10,12 +10,13 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, Mentions};
-use ptx_ir::{Body, EntityId as _, Statement, StmtId};
+use ptx_ir::{Body, EntityId as _, StmtId};
 use ptx_isa::RegisterClass;
 
 use crate::cfg::Cfg;
 use crate::function_dataflow::FunctionDataflow;
 use crate::liveness::{LiveSet, Liveness};
+use crate::mentions::block_mentions;
 use crate::reg_lanes::{VariableId, Variables};
 
 /// The classes that are counted.
@@ -138,12 +139,7 @@ fn count(
     for (id, block) in cfg.blocks() {
         let live_out = liveness.live_out(id);
         counter.start_block(live_out, counts.of(live_out.set));
-        for (stmt, statement) in body.range(block.first, block.end).rev() {
-            let mentions = match statement {
-                Statement::Inst(inst) => facts.inst(inst).registers(),
-                Statement::Opaque(opaque) => facts.opaque(opaque),
-                _ => continue,
-            };
+        for (stmt, mentions) in block_mentions(facts, block).rev() {
             let (units, by_class) = counter.step(stmt, &mentions);
             visitor(LivePoint {
                 stmt,

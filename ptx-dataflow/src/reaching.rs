@@ -8,11 +8,12 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, Mentions};
-use ptx_ir::{EntityId as _, Statement, StmtId};
+use ptx_ir::{EntityId as _, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
 use crate::liveness::Liveness;
+use crate::mentions::block_mentions;
 use crate::reg_lanes::{VariableId, Variables};
 
 /// A read or a write of a variable.
@@ -284,9 +285,9 @@ impl<'a> Local<'a> {
         let mut written: Vec<(VariableId, bool)> = Vec::new();
         for (id, block) in cfg.blocks() {
             written.clear();
-            visit_mentions(facts, block.first, block.end, |stmt, mentions| {
-                local.add_writes(id, stmt, mentions, &mut written);
-            });
+            for (stmt, mentions) in block_mentions(facts, block) {
+                local.add_writes(id, stmt, &mentions, &mut written);
+            }
             written.sort_unstable();
             written.dedup();
             for &(variable, is_unconditional) in &written {
@@ -361,13 +362,13 @@ impl<'a> Local<'a> {
         }
         let mut next_def = 0;
         for (id, block) in cfg.blocks() {
-            visit_mentions(facts, block.first, block.end, |stmt, mentions| {
-                self.add_reads(id, stmt, mentions, arriving);
+            for (stmt, mentions) in block_mentions(facts, block) {
+                self.add_reads(id, stmt, &mentions, arriving);
                 while let Some(site) = self.defs.get(next_def).filter(|d| d.stmt == stmt).copied() {
                     self.apply_write(id, site, next_def as u32, arriving);
                     next_def += 1;
                 }
-            });
+            }
         }
     }
 
@@ -453,20 +454,4 @@ fn current_defs<'n>(
         );
     }
     &mut current.defs
-}
-
-/// Calls `visitor` with the mentions of every statement from `first` to before `end`.
-fn visit_mentions(
-    facts: FunctionFacts<'_>,
-    first: StmtId,
-    end: StmtId,
-    mut visitor: impl FnMut(StmtId, &Mentions<'_>),
-) {
-    for (stmt, statement) in facts.body().range(first, end) {
-        match statement {
-            Statement::Inst(inst) => visitor(stmt, &facts.inst(inst).registers()),
-            Statement::Opaque(opaque) => visitor(stmt, &facts.opaque(opaque)),
-            _ => {}
-        }
-    }
 }
