@@ -57,6 +57,8 @@ pub enum EntryKind {
     StateSpace,
     /// A modifier.
     Modifier,
+    /// A target.
+    Target,
     /// A diagnostic.
     Diagnostic,
 }
@@ -72,6 +74,7 @@ impl EntryKind {
             Self::Type => "type",
             Self::StateSpace => "state space",
             Self::Modifier => "modifier",
+            Self::Target => "target",
             Self::Diagnostic => "diagnostic",
         }
     }

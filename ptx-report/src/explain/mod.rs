@@ -7,6 +7,7 @@ mod text;
 mod word;
 
 use ptx_ir::Code;
+use ptx_isa::Opcode;
 
 pub use self::entry::{Details, Entry, EntryKind};
 use self::instruction::Answer;
@@ -21,6 +22,16 @@ pub fn codes() -> Vec<Entry> {
         .iter()
         .map(|&code| diagnostic(code, None))
         .collect()
+}
+
+/// Everything that can be explained: instructions and codes of diagnostics, without details, and the other keywords.
+#[must_use]
+pub fn all() -> Vec<Entry> {
+    let instructions = Opcode::ALL
+        .iter()
+        .flat_map(|opcode| opcode.instructions())
+        .map(|i| Entry::new(EntryKind::Instruction, i.name(), i.summary()));
+    instructions.chain(word::all()).chain(codes()).collect()
 }
 
 /// The possible meanings of a text.
@@ -48,6 +59,10 @@ pub fn find(text: &str) -> Result<Vec<Entry>, String> {
     let words = word::entries(text);
     if !words.is_empty() {
         return Ok(words);
+    }
+    let hints = word::hint(text);
+    if !hints.is_empty() {
+        return Ok(hints);
     }
     if text.starts_with(['.', '%', '@']) {
         return Err(match word::nearest(text) {

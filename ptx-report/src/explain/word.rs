@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ptx_isa::internals::{DirectivePosition, Ending, describe::register_example};
 use ptx_isa::{
-    Directive, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg, StateSpace, Target, TypeKind,
-    Uniformity,
+    Arch, Directive, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg, StateSpace, Target,
+    TypeKind, Uniformity,
 };
 use ptx_parse::suggest;
 
@@ -21,10 +21,85 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
         Directive::from_text(bytes).map(directive),
         SpecialReg::from_text(register.as_bytes()).map(special_register),
         Modifier::from_text(bytes).map(modifier),
+        Target::from_text(bytes).map(target),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// All directives, special registers, types, state spaces, modifiers and targets.
+pub(super) fn all() -> impl Iterator<Item = Entry> {
+    let directives = Directive::ALL.iter().copied().map(directive);
+    let registers = SpecialReg::ALL.iter().copied().map(special_register);
+    let types = ScalarType::ALL.iter().copied().map(ty);
+    let spaces = StateSpace::ALL.iter().copied().map(space);
+    let targets = Target::ALL.iter().copied().map(target);
+    let modifiers = Modifier::ALL.iter().copied().map(modifier);
+    directives
+        .chain(registers)
+        .chain(types)
+        .chain(spaces)
+        .chain(modifiers)
+        .chain(targets)
+}
+
+/// The directives in whose description a hint such as `nounroll` is mentioned, for `nounroll` and `.pragma "nounroll"`.
+pub(super) fn hint(text: &str) -> Vec<Entry> {
+    let (directive_name, hint) = match text.split_once(char::is_whitespace) {
+        Some((name, hint)) => (Some(name), hint.trim()),
+        None => (None, text),
+    };
+    let hint = hint.trim_end_matches(';').trim_matches('"');
+    let mention = format!("`{hint}`");
+    Directive::ALL
+        .iter()
+        .copied()
+        .filter(|directive| directive_name.is_none_or(|name| name == directive.text()))
+        .filter(|directive| !hint.is_empty() && directive.summary().contains(&mention))
+        .map(directive)
+        .collect()
+}
+
+/// A target, with the targets whose code it runs.
+fn target(target: Target) -> Entry {
+    let mut entry = Entry::new(
+        EntryKind::Target,
+        target.text(),
+        match target.arch() {
+            Arch::Family => "Code for this target runs on the newer architectures of one family.",
+            Arch::Exact => "Code for this target runs on one architecture only.",
+            _ => "Code for this target runs on this architecture and all newer ones.",
+        },
+    );
+    let version = target.min_version();
+    entry.facts.push(match version.toolkit() {
+        Some(toolkit) => format!("since PTX {version}, CUDA {toolkit}"),
+        None => format!("since PTX {version}"),
+    });
+    if let Some(until) = target.until() {
+        entry
+            .facts
+            .push(format!("ptxas rejects it since PTX {until}"));
+    }
+    if let Some(name) = target.alias_of() {
+        entry.facts.push(format!("newer name: {name}"));
+    }
+    let implied: Vec<&str> = target
+        .implied()
+        .iter()
+        .filter(|other| *other != target)
+        .map(Target::text)
+        .collect();
+    if !implied.is_empty() {
+        let names = implied.join(", ");
+        entry.facts.push(format!("has the features of {names}"));
+    }
+    let kibibytes = target.most_shared_bytes() >> 10;
+    entry.facts.push(format!(
+        "at most {kibibytes} KiB of declared shared memory in a kernel"
+    ));
+    entry
 }
 
 /// The nearest word of any kind.

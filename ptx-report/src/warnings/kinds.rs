@@ -97,6 +97,12 @@ fn expected() -> String {
     format!("expected all, unused, link or one of {}", names.join(", "))
 }
 
+/// The name of the lint, the warning or the error with a code, such as `ignored-modifier`.
+#[must_use]
+pub fn code_name(code: Code) -> String {
+    hyphenated(code.name())
+}
+
 /// `IgnoredModifier` as `ignored-modifier`.
 fn hyphenated(name: &str) -> String {
     let mut text = String::new();
