@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -15,6 +16,7 @@ use crate::commands::{
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
+use ptx_isa::PtxVersion;
 use ptx_report::demangle;
 
 const EXAMPLES: &str = "\
@@ -26,11 +28,93 @@ Examples:
 
 A directory means every .ptx file in it and its subdirectories; `-` means standard input.
 
-Exit status: 0 success, 1 errors or other findings, 2 usage error or a file cannot be read.";
+Exit status: 0 success, 1 errors or other findings, 2 usage error or a file cannot be read,
+3 an error while `run` executed a kernel.";
+
+/// The commands in the order of the help, by what they are for.
+const GROUPS: [(&str, &[&str]); 8] = [
+    (
+        "Check",
+        &["check", "lint", "gate", "requires", "explain", "lsp"],
+    ),
+    (
+        "Analyze",
+        &[
+            "stats",
+            "report",
+            "source",
+            "cfg",
+            "callgraph",
+            "grep",
+            "diff",
+            "dump",
+            "table",
+        ],
+    ),
+    ("Run", &["run"]),
+    (
+        "Rewrite",
+        &[
+            "fmt",
+            "clean",
+            "strip",
+            "minify",
+            "renumber",
+            "flatten",
+            "rename",
+            "retarget",
+            "instrument",
+        ],
+    ),
+    ("Combine", &["extract", "link"]),
+    ("Unpack", &["list"]),
+    ("Debug", &["debug"]),
+    ("Help", &["help"]),
+];
+
+/// The version of the program, the newest PTX version that it knows, and the optional commands that it was built with.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let commands: Vec<&str> = [
+        ("lsp", cfg!(feature = "lsp")),
+        ("table", cfg!(feature = "table")),
+    ]
+    .into_iter()
+    .filter(|(_, is_built)| *is_built)
+    .map(|(name, _)| name)
+    .collect();
+    let features = match commands.as_slice() {
+        [] => "none".to_owned(),
+        commands => commands.join(", "),
+    };
+    format!(
+        "{}\nPTX: up to {}\nfeatures: {features}",
+        env!("CARGO_PKG_VERSION"),
+        PtxVersion::CURRENT
+    )
+});
+
+/// The template of the main help, in which the commands are grouped.
+fn grouped_help(command: &clap::Command) -> String {
+    let header = command.get_styles().get_header();
+    let literal = command.get_styles().get_literal();
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (title, names) in GROUPS {
+        text += &format!("\n{header}{title}:{header:#}\n");
+        for name in names {
+            let subcommand = command.find_subcommand(name);
+            let about = subcommand.and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            // The details after a colon are in the help of the command.
+            let sentence = about.split(": ").next().unwrap_or_default();
+            text += &format!("  {literal}{name:10}{literal:#}  {sentence}\n");
+        }
+    }
+    text + &format!("\n{header}Options:{header:#}\n{{options}}{{after-help}}")
+}
 
 /// Check, analyze, format and rewrite PTX, the assembly language of NVIDIA GPUs.
 #[derive(Debug, Parser)]
-#[command(name = "ptxkit", version, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "ptxkit", version, long_version = LONG_VERSION.as_str(), after_help = EXAMPLES, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -43,7 +127,7 @@ struct Cli {
     /// Print the files that are read and the time that each takes on standard error
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
-    /// Use colors; `auto` means on a terminal, unless the environment variable NO_COLOR is set
+    /// Use colors; `auto` means on a terminal, unless the environment variable NO_COLOR is set or TERM is `dumb`
     #[arg(long, value_enum, global = true, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
     /// Print the mangled names of C++ and Rust functions and variables
@@ -238,7 +322,8 @@ fn matches() -> ArgMatches {
 fn with_all_options() -> clap::Command {
     let mut command = Cli::command();
     command.build();
-    command
+    let template = grouped_help(&command);
+    command.help_template(template)
 }
 
 /// Whether the options of a command select JSON: `--json`, `--format json` or `--format ndjson`.
@@ -267,6 +352,25 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::with_all_options().debug_assert();
+    }
+
+    #[test]
+    fn each_command_is_in_one_group_of_the_help() {
+        let command = super::with_all_options();
+        let mut grouped: Vec<&str> = super::GROUPS
+            .iter()
+            .flat_map(|(_, names)| names.iter().copied())
+            .collect();
+        let mut names: Vec<&str> = command
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        grouped.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(grouped, names);
+        let help = command.clone().render_help().to_string();
+        let mut commands = help.lines().take_while(|line| *line != "Options:");
+        assert!(commands.all(|line| line.len() <= 107), "{help}");
     }
 
     #[test]

@@ -265,6 +265,16 @@ impl<'t> Value<'t> {
         Ok(leaves)
     }
 
+    /// The text of a number, or a text.
+    pub(crate) fn text_or_number(self) -> Result<String> {
+        match self.value.get_ref() {
+            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+            DeValue::Float(number) => Ok(number.as_str().to_owned()),
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(self.expected("a number or a string")),
+        }
+    }
+
     /// The digits of a number, or a text.
     pub(crate) fn amount(self) -> Result<String> {
         match self.value.get_ref() {

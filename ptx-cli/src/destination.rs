@@ -1,6 +1,7 @@
 //! The options that say where commands write PTX, and the writer of their results.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::fs;
@@ -11,6 +12,7 @@ use anyhow::{Result, bail};
 use ptx_ir::{Diagnostic, Severity};
 use serde::Serialize;
 
+use crate::format::{FormatOptions, TextOrJson};
 use crate::input::{Files, Input, Origin, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
@@ -18,16 +20,16 @@ use crate::render::json::Finding;
 use crate::replace::replace_file;
 use ptx_report::requirements::Cause;
 use ptx_report::source_frames::NOWHERE;
-use ptx_report::{SCHEMA, clean};
+use ptx_report::{SCHEMA, clean, counted};
 
 // Where the results of a command that rewrites files go.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per input to standard output: whether it was rewritten, the errors, and the text unless it goes to a file; the same as --format json")))]
 pub(crate) struct Destination {
     #[command(flatten)]
     place: Place,
-    /// Write one JSON object per input to standard output: whether it was rewritten, the errors, and the text unless it goes to a file
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
 }
 
 impl Destination {
@@ -37,7 +39,7 @@ impl Destination {
     }
 
     pub(crate) fn is_json(&self) -> bool {
-        self.json
+        self.format.is_json()
     }
 
     /// A writer that writes no results.
@@ -46,13 +48,15 @@ impl Destination {
             place: &self.place,
             files,
             folder: false,
-            json: self.json,
+            json: self.format.is_json(),
+            written: Cell::new(0),
+            unchanged: Cell::new(0),
         }
     }
 
     /// Creates the writer of the results. It is an error if several results would be written to one place.
     pub(crate) fn open<'a>(&'a self, files: &'a Files, inputs: &[Input]) -> Result<Writer<'a>> {
-        self.place.to(files, inputs, self.json)
+        self.place.to(files, inputs, self.format.is_json())
     }
 }
 
@@ -114,6 +118,8 @@ impl Place {
             files,
             folder,
             json,
+            written: Cell::new(0),
+            unchanged: Cell::new(0),
         };
         let mut paths = HashSet::new();
         for input in inputs.iter().filter(|_| folder) {
@@ -137,6 +143,8 @@ pub(crate) struct Writer<'a> {
     /// Whether the output is a directory.
     folder: bool,
     json: bool,
+    written: Cell<usize>,
+    unchanged: Cell<usize>,
 }
 
 /// The result of rewriting an input, in JSON.
@@ -226,13 +234,18 @@ impl Writer<'_> {
             output::note(format_args!("ptxkit: {}: {why}", source.name));
             return Ok(Status::UsageError);
         }
-        if let Some(path) = path.as_deref()
-            && (changed || source.origin.path() != Some(path))
-            && let Err(error) = write_file(path, text, self.folder)
-        {
-            let path = path.to_string_lossy();
-            output::note(format_args!("ptxkit: {}: {error}", clean(&path)));
-            return Ok(Status::UsageError);
+        if let Some(path) = path.as_deref() {
+            let count = if changed || source.origin.path() != Some(path) {
+                if let Err(error) = write_file(path, text, self.folder) {
+                    let path = path.to_string_lossy();
+                    output::note(format_args!("ptxkit: {}: {error}", clean(&path)));
+                    return Ok(Status::UsageError);
+                }
+                &self.written
+            } else {
+                &self.unchanged
+            };
+            count.set(count.get() + 1);
         }
         if self.json {
             out.json(&Outcome {
@@ -248,6 +261,24 @@ impl Writer<'_> {
             out.write_all(text)?;
         }
         Ok(Status::Ok)
+    }
+
+    /// Writes on standard error how many files were written, unless the results went to standard output.
+    pub(crate) fn summary(&self) {
+        let (written, unchanged) = (self.written.get(), self.unchanged.get());
+        if written + unchanged == 0 {
+            return;
+        }
+        let place = match &self.place.output {
+            Some(path) => format!(" to {}", clean(&path.to_string_lossy())),
+            None => String::new(),
+        };
+        let kept = match unchanged {
+            0 => String::new(),
+            unchanged => format!(", {unchanged} unchanged"),
+        };
+        let written = counted(written, "file");
+        output::success(format_args!("{written} written{place}{kept}"));
     }
 
     /// Lists an input if it would change.

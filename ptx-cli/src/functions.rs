@@ -11,7 +11,7 @@ use ptx_report::demangle::FunctionPattern;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Functions {
     /// Only functions of this name, mangled or demangled; `*` matches any characters, `?` one. May be repeated
-    #[arg(long = "function", alias = "kernel", value_name = "NAME")]
+    #[arg(long = "function", visible_alias = "kernel", value_name = "NAME")]
     names: Vec<FunctionPattern>,
 }
 

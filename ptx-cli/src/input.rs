@@ -14,6 +14,8 @@ use anyhow::{Result, bail};
 use ptx_ir::SourceText;
 use serde::Serialize;
 
+#[cfg(feature = "table")]
+pub(crate) use batches::FIRST_UPDATE;
 pub(crate) use batches::{in_order, one_by_one};
 pub(crate) use item::{Input, Origin, Source};
 

@@ -43,6 +43,15 @@ pub(crate) struct Accesses {
     bytes: Option<u64>,
 }
 
+/// What a command computes metrics from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// The text of modules.
+    Text,
+    /// The text, and the machine code that ptxas makes from it.
+    TextAndPtxas,
+}
+
 /// The unit of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
@@ -385,8 +394,10 @@ fn unknown(name: &str) -> String {
 }
 
 /// A list of all metrics for the help of commands, with a line for each.
-pub(crate) fn help() -> String {
-    let plain = PLAIN.iter().map(|metric| {
+pub(crate) fn help(source: Source) -> String {
+    let is_listed =
+        |metric: &&Plain| source == Source::TextAndPtxas || !metric.name.starts_with(PTXAS_PREFIX);
+    let plain = PLAIN.iter().filter(is_listed).map(|metric| {
         let name = match metric.short {
             Some(short) => format!("{short}, {}", metric.name),
             None => metric.name.to_owned(),

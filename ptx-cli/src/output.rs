@@ -110,10 +110,22 @@ pub(crate) fn is_quiet() -> bool {
     !is_verbose_enough(Verbosity::Normal)
 }
 
+/// Whether the progress of long work is shown: standard error is a terminal, and summaries are not suppressed.
+pub(crate) fn shows_progress() -> bool {
+    io::stderr().is_terminal() && !is_quiet()
+}
+
 /// Writes a line with counts or advice to standard error, unless these are suppressed.
 pub(crate) fn summary(message: impl Display) {
     if is_verbose_enough(Verbosity::Normal) {
         note(message);
+    }
+}
+
+/// Writes a line about the success of a command to standard error, unless it is suppressed or standard output is JSON, which contains the same.
+pub(crate) fn success(message: impl Display) {
+    if !is_json() {
+        summary(message);
     }
 }
 
@@ -127,7 +139,7 @@ pub(crate) fn detail(message: impl Display) {
 /// The choice of `--color`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set
+    /// On a terminal, unless NO_COLOR is set or TERM is `dumb`
     Auto,
     Always,
     Never,
@@ -140,7 +152,8 @@ pub(crate) fn set_color(color: Color) {
     let colored = match color {
         Color::Auto => {
             let is_refused = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-            io::stdout().is_terminal() && !is_refused
+            let is_dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+            io::stdout().is_terminal() && !is_refused && !is_dumb
         }
         Color::Always => true,
         Color::Never => false,
@@ -151,6 +164,31 @@ pub(crate) fn set_color(color: Color) {
 /// Whether standard output has colors.
 pub(crate) fn is_colored() -> bool {
     COLORED.load(Ordering::Relaxed)
+}
+
+/// Bold text for headings, if standard output has colors.
+pub(crate) fn heading(text: impl Display) -> String {
+    styled(console::Style::new().bold(), text)
+}
+
+/// Text that the reader looks for, such as a match, if standard output has colors.
+pub(crate) fn highlight(text: impl Display) -> String {
+    styled(console::Style::new().red().bold(), text)
+}
+
+/// Names in text, such as files and functions, if standard output has colors.
+pub(crate) fn name(text: impl Display) -> String {
+    styled(console::Style::new().cyan(), text)
+}
+
+/// Text that is less important, if standard output has colors.
+pub(crate) fn faint(text: impl Display) -> String {
+    styled(console::Style::new().dim(), text)
+}
+
+fn styled(style: console::Style, text: impl Display) -> String {
+    let style = style.force_styling(is_colored());
+    style.apply_to(text).to_string()
 }
 
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -165,14 +203,21 @@ pub(crate) fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// The width of the terminal in characters, if standard output is a terminal.
+/// The width of the output in characters: that of the terminal, or the environment variable COLUMNS if that is not known.
 pub(crate) fn width() -> Option<u16> {
-    if !io::stdout().is_terminal() {
-        return None;
-    }
-    let (_, columns) = console::Term::stdout().size_checked()?;
-    Some(columns)
+    let terminal = io::stdout()
+        .is_terminal()
+        .then(|| console::Term::stdout().size_checked())
+        .flatten();
+    let columns = match terminal {
+        Some((_, columns)) => columns,
+        None => std::env::var("COLUMNS").ok()?.parse().ok()?,
+    };
+    Some(columns).filter(|&columns| columns >= MIN_WIDTH)
 }
+
+/// Tables are not fitted to a smaller width.
+const MIN_WIDTH: u16 = 20;
 
 /// A table without lines that is as wide as the terminal at most.
 pub(crate) fn table() -> Table {
@@ -185,11 +230,18 @@ pub(crate) fn table() -> Table {
     table
 }
 
-/// Writes a table, indented by a space.
+/// Writes a table, indented by a space, with a bold header.
 pub(crate) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
-    table
-        .lines()
-        .try_for_each(|line| writeln!(out, " {}", line.trim_end()))
+    let has_header = table.header().is_some();
+    for (index, line) in table.lines().enumerate() {
+        let line = line.trim_end();
+        if has_header && index == 0 {
+            writeln!(out, " {}", heading(line))?;
+        } else {
+            writeln!(out, " {line}")?;
+        }
+    }
+    Ok(())
 }
 
 /// Aligns columns of numbers to the right.

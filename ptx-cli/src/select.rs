@@ -18,7 +18,7 @@ use ptx_report::clean;
 pub(crate) struct Fields {
     /// Write only these keys of the JSON output, separated by commas. A key applies wherever it occurs; `memory.space` applies only below
     /// `memory`
-    #[arg(long, value_name = "KEYS", value_delimiter = ',', requires = "json")]
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     fields: Vec<String>,
 }
 
@@ -41,8 +41,15 @@ const ALWAYS: [&str; 4] = ["schema", "file", "kind", "record"];
 
 impl Fields {
     /// The selection; `None` for everything.
-    pub(crate) fn selection(&self) -> Option<Selection> {
-        Selection::of(&self.fields)
+    ///
+    /// # Errors
+    ///
+    /// The option is given, and the output is not JSON.
+    pub(crate) fn selection(&self, is_json: bool) -> Result<Option<Selection>> {
+        if !self.fields.is_empty() && !is_json {
+            bail!("--fields needs --json");
+        }
+        Ok(Selection::of(&self.fields))
     }
 }
 
@@ -262,7 +269,7 @@ mod tests {
         });
         let filtered = |fields: &[&str]| {
             let fields = fields.iter().map(|f| (*f).to_owned()).collect();
-            let selection = Fields { fields }.selection().unwrap();
+            let selection = Fields { fields }.selection(true).unwrap().unwrap();
             let mut text = serde_json::to_vec(&value).unwrap();
             selection.filter_text(&mut text, 0, &[]).unwrap();
             let value: Value = serde_json::from_slice(&text).unwrap();

@@ -9,6 +9,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use ptx_ir::FunctionKind;
 
+use crate::format::{FormatOptions, OutputFormat};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use model::Graph;
@@ -27,19 +28,25 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Tree)]
-    format: Format,
+    #[command(flatten)]
+    format: FormatOptions<Format>,
 }
 
-#[derive(Copy, Clone, Debug, ValueEnum)]
+#[derive(Copy, Clone, Debug, Default, ValueEnum)]
 enum Format {
     /// A tree with the callees below each function
+    #[default]
+    #[value(alias = "text")]
     Tree,
     /// A Graphviz graph for each file
     Dot,
     /// One JSON object for each file
     Json,
+}
+
+impl OutputFormat for Format {
+    const JSON: Self = Self::Json;
+    const HELP: &'static str = "Output format [default: tree]";
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -50,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let module = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default()).module;
         let graph = Graph::new(&source.name, &module);
         let mut bytes = Vec::new();
-        match args.format {
+        match args.format.format() {
             Format::Tree => tree::write(&graph, &mut bytes),
             Format::Dot => dot(&graph, &mut bytes),
             Format::Json => {

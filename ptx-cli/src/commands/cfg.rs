@@ -1,7 +1,7 @@
 //! `ptxkit cfg`: control-flow graphs of functions.
 
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
@@ -10,6 +10,7 @@ use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::ModuleFacts;
 use ptx_report::control_flow::{self, Details, Graph, Theme};
 
+use crate::format::{FormatOptions, OutputFormat, of_extension};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
@@ -34,9 +35,8 @@ pub(crate) struct Args {
     files: Files,
     #[command(flatten)]
     functions: Functions,
-    /// Output format [default: that of the extension of --output, else dot]
-    #[arg(long, value_enum)]
-    format: Option<Format>,
+    #[command(flatten)]
+    format: FormatOptions<Format>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -59,18 +59,26 @@ enum Format {
     Json,
 }
 
-impl Format {
-    fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
-            "dot" | "gv" => Some(Self::Dot),
-            "svg" => Some(Self::Svg),
-            "html" | "htm" => Some(Self::Html),
-            "mmd" | "mermaid" => Some(Self::Mermaid),
-            "json" | "ndjson" => Some(Self::Json),
-            _ => None,
-        }
-    }
+/// The extensions of output files with the formats that they select.
+const EXTENSIONS: [(&str, Format); 9] = [
+    ("dot", Format::Dot),
+    ("gv", Format::Dot),
+    ("svg", Format::Svg),
+    ("html", Format::Html),
+    ("htm", Format::Html),
+    ("mmd", Format::Mermaid),
+    ("mermaid", Format::Mermaid),
+    ("json", Format::Json),
+    ("ndjson", Format::Json),
+];
 
+impl OutputFormat for Format {
+    const JSON: Self = Self::Json;
+    const HELP: &'static str =
+        "Output format [default: that of the extension of --output, else dot]";
+}
+
+impl Format {
     fn is_picture(self) -> bool {
         matches!(self, Self::Svg | Self::Html)
     }
@@ -80,10 +88,11 @@ impl Format {
 type Drawable = (Graph, Option<Details>);
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let format = args
-        .format
-        .or_else(|| Format::of(args.output.as_deref()?))
-        .unwrap_or(Format::Dot);
+    let chosen = match args.format.choice() {
+        Some(format) => Some(format),
+        None => of_extension(args.output.as_deref(), &EXTENSIONS)?,
+    };
+    let format = chosen.unwrap_or(Format::Dot);
     if format.is_picture() && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("standard output is a terminal: write the picture to a file with --output");
     }

@@ -13,7 +13,7 @@ use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Out, Status};
 use ptx_report::demangle::display_name;
-use ptx_report::{SCHEMA, clean};
+use ptx_report::{SCHEMA, clean, counted};
 
 /// Simplify files: eliminate dead and unreachable code, fold constants, propagate copies, infer address spaces
 ///
@@ -101,8 +101,32 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         });
     }
     rewrite::rewrite(&args.files, &args.destination, |out, writer, parsed| {
-        writer.write(out, &parsed.source, clean_up(&parsed, &options).text())
+        let cleaned = clean_up(&parsed, &options);
+        let status = writer.write(out, &parsed.source, cleaned.text())?;
+        output::success(format_args!(
+            "{}: {}",
+            parsed.source.name,
+            summary(&cleaned.report)
+        ));
+        Ok(status)
     })
+}
+
+/// The number of changes, in total and by clean-up: `5 changes: dead 3, copies 2`.
+fn summary(report: &Report) -> String {
+    if report.changes.is_empty() {
+        return "nothing to change".to_owned();
+    }
+    let passes: Vec<String> = Pass::ALL
+        .iter()
+        .filter_map(|pass| {
+            let changes = report.changes.iter().filter(|c| c.pass == *pass);
+            let count = changes.count();
+            (count > 0).then(|| format!("{} {count}", pass.name()))
+        })
+        .collect();
+    let changes = counted(report.changes.len(), "change");
+    format!("{changes}: {}", passes.join(", "))
 }
 
 /// Cleans a module up. Reports the functions that are left unchanged on standard error.

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     destination: Destination,
     /// Kernel or function to extract: its name, mangled or demangled, or a pattern with `*` and `?`
-    #[arg(long, required = true, value_name = "NAME")]
+    #[arg(long, visible_alias = "function", required = true, value_name = "NAME")]
     kernel: Vec<FunctionPattern>,
     /// Make all symbols visible that the rest of the file references, so that the two parts can be linked
     #[arg(long)]

@@ -9,8 +9,9 @@ use ptx_print::{Indent, Style};
 
 use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 use crate::render::Report;
+use ptx_report::counted;
 
 /// Format files in the canonical style
 ///
@@ -66,6 +67,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         formatted.finish(&writer, args.check, out)
     })?;
     out.flush()?;
+    writer.summary();
+    if args.check && status == Status::Ok {
+        let files = counted(inputs.len(), "file");
+        output::success(format_args!("{files}, all formatted"));
+    }
     Ok(status)
 }
 

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::rewrite::ParsedSource;
 use crate::destination::Refusal;
+use crate::format::{FormatOptions, TextOrJson};
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use crate::render::json::Finding;
@@ -18,13 +19,14 @@ use crate::replace::replace_file;
 use ptx_report::demangle::{self, FunctionPattern};
 use ptx_report::source_frames::NOWHERE;
 use ptx_report::source_span::JsonSpan;
-use ptx_report::{SCHEMA, clean};
+use ptx_report::{SCHEMA, clean, counted};
 
 /// Link several modules into one
 ///
 /// External declarations are resolved, and private names that conflict are renamed. The result has the highest PTX version
 /// and a target that supports all inputs. Undefined names stay external.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object to standard output: whether the files were linked, the errors, and the text unless it goes to a file; the same as --format json")))]
 #[command(after_help = "\
 Examples:
   ptxkit link kernel.ptx library.ptx > whole.ptx
@@ -39,9 +41,8 @@ pub(crate) struct Args {
     /// Remove `.visible` from this name, mangled or demangled; it must not be used outside of the result
     #[arg(long, value_name = "NAME")]
     hide: Vec<FunctionPattern>,
-    /// Write one JSON object to standard output: whether the files were linked, the errors, and the text unless it goes to a file
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
 }
 
 /// The result of linking, in JSON.
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     input::one_by_one(&inputs, &mut out, &mut status, |_, source| {
         let (parsed, diagnostics) = ParsedSource::new(source);
         let refusal = Refusal::errors(diagnostics, "it has errors");
-        if refusal.has_causes() && !args.json {
+        if refusal.has_causes() && !args.format.is_json() {
             refusal.note(&parsed.report());
         }
         let input = sources.len();
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         return Ok(status);
     }
     if !errors.is_empty() {
-        if args.json {
+        if args.format.is_json() {
             let errors = errors.iter().map(|(input, error)| (*input, error, &[][..]));
             out.json(&Linked::new(args, &sources, errors, None))?;
             out.flush()?;
@@ -132,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         replace_file(path, text)
             .with_context(|| format!("writing {}", clean(&path.to_string_lossy())))?;
     }
-    if args.json {
+    if args.format.is_json() {
         let diagnostics = diagnostics
             .iter()
             .map(|d| (d.input, &d.diagnostic, &*d.elsewhere));
@@ -148,6 +149,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     }
     out.flush()?;
+    if text.is_some() {
+        let files = counted(sources.len(), "file");
+        let place = match &args.output {
+            Some(path) => format!(" to {}", clean(&path.to_string_lossy())),
+            None => String::new(),
+        };
+        output::success(format_args!("{files} linked{place}"));
+    }
     Ok(Status::of(text.is_none()))
 }
 

@@ -9,6 +9,7 @@ use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind};
 use ptx_ir::SourceText;
 use serde::Serialize;
 
+use crate::format::{FormatOptions, TextOrJson};
 use crate::input;
 use crate::input::container::{Opened, file_name};
 use crate::input::{report_unreadable, unreadable};
@@ -21,6 +22,7 @@ use ptx_report::{SCHEMA, clean, counted};
 /// Shows the PTX version, the target, the sizes in bytes and the compression of each module. All other commands accept such files, too,
 /// and process all PTX modules in them, or one that is selected with `FILE!NAME`.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per file; the same as --format json")))]
 #[command(after_help = "\
 Examples:
   ptxkit list libfoo.so
@@ -31,9 +33,8 @@ pub(crate) struct Args {
     /// Files, directories (every file with modules in them) or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Write one JSON object per file
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
     /// Write the PTX to this directory, as libfoo.3.sm_90.ptx; existing files are not replaced
     #[arg(long, value_name = "DIR")]
     extract: Option<PathBuf>,
@@ -88,16 +89,51 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         fs::create_dir_all(folder)
             .with_context(|| clean(&folder.to_string_lossy()).into_owned())?;
     }
-    for path in &files(&args.files, &mut status) {
+    let paths = files(&args.files, &mut status);
+    let mut totals = Totals::default();
+    for path in &paths {
         match read(path).and_then(|bytes| Opened::new(bytes).map_err(io::Error::other)) {
-            Ok(opened) => list(args, path, &opened, &mut out, &mut status)?,
+            Ok(opened) => totals.add(&list(args, path, &opened, &mut out, &mut status)?),
             Err(error) => {
                 report_unreadable(&path.to_string_lossy(), &error, &mut out, &mut status)?;
             }
         }
     }
     out.flush()?;
+    if paths.len() > 1 {
+        output::success(totals.text(paths.len()));
+    }
     Ok(status)
+}
+
+/// The number of modules in all files.
+#[derive(Default)]
+struct Totals {
+    ptx: usize,
+    machine_code: usize,
+    files: usize,
+}
+
+impl Totals {
+    /// Counts the entries of a file.
+    fn add(&mut self, entries: &[ContainerEntry]) {
+        let count = |kind| entries.iter().filter(|entry| entry.kind() == kind).count();
+        let (ptx, machine_code) = (count(EntryKind::Ptx), count(EntryKind::Cubin));
+        self.ptx += ptx;
+        self.machine_code += machine_code;
+        self.files += usize::from(ptx > 0);
+    }
+
+    /// `12 PTX modules in 3 of 5 files, 7 cubins`
+    fn text(&self, file_count: usize) -> String {
+        let ptx = counted(self.ptx, "PTX module");
+        let files = counted(file_count, "file");
+        let machine_code = match self.machine_code {
+            0 => String::new(),
+            count => format!(", {}", counted(count, "cubin")),
+        };
+        format!("{ptx} in {} of {files}{machine_code}", self.files)
+    }
 }
 
 /// The files of the command line, and the files with modules in its directories and their subdirectories, sorted.
@@ -130,10 +166,17 @@ fn read(path: &Path) -> io::Result<SourceText> {
     Ok(bytes.into())
 }
 
-fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Status) -> Result<()> {
+/// Lists the entries of a file, and extracts those that the options select.
+fn list(
+    args: &Args,
+    path: &Path,
+    file: &Opened,
+    out: &mut Out,
+    status: &mut Status,
+) -> Result<Vec<ContainerEntry>> {
     let (entries, errors) = file.entries();
     let name = clean(&path.to_string_lossy()).into_owned();
-    if args.json {
+    if args.format.is_json() {
         out.json(&JsonFile {
             schema: SCHEMA,
             file: &name,
@@ -173,7 +216,7 @@ fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Sta
             folder.display()
         ));
     }
-    Ok(())
+    Ok(entries)
 }
 
 /// Writes the content of an entry to a new file.

@@ -17,7 +17,9 @@ pub(crate) struct Args {
 
 #[cfg(not(feature = "lsp"))]
 pub(crate) fn run(_: &Args) -> Result<Status> {
-    anyhow::bail!("this program was built without the feature `lsp`")
+    anyhow::bail!(
+        "this program was built without the feature `lsp`; in a checkout, `cargo install --path ptx-cli` builds it with the feature"
+    )
 }
 
 #[cfg(feature = "lsp")]

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     destination: Destination,
     /// Rename only inside of this function
-    #[arg(long, value_name = "F")]
+    #[arg(long, visible_alias = "kernel", value_name = "NAME")]
     function: Option<FunctionPattern>,
     /// Prefix for the name of every function and variable that is not visible to other modules
     #[arg(long, value_name = "P")]

@@ -7,6 +7,7 @@ use ptx_isa::{Arch, Target};
 use ptx_report::requirements::{Cause, Pair, Report};
 
 use super::check::target;
+use crate::format::{FormatOptions, TextOrJson};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 
@@ -16,6 +17,7 @@ use crate::output::{Out, Status};
 /// target of each architecture family: plain (sm_90: it and all newer ones), family-specific (sm_100f) and
 /// architecture-specific (sm_90a).
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per file; the same as --format json")))]
 #[command(after_help = "\
 Examples:
   ptxkit requires kernel.ptx
@@ -24,9 +26,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Write one JSON object per file
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
     /// Report everything that makes the file illegal on this target; the exit status is 1 if there is anything
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     target: Option<Target>,
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         work,
         |out, (name, module, requirements)| {
             let report = Report::new(&name, &module, &requirements, args.target);
-            if args.json {
+            if args.format.is_json() {
                 out.json(&report)?;
             } else {
                 write(&report, out)?;

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use ptx_ir::Module;
 use ptx_isa::Target;
 use ptx_report::retarget::{Version, retarget};
 
@@ -10,7 +11,7 @@ use super::check::{target, version};
 use super::rewrite::ParsedSource;
 use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 
 /// Change the target of a file, or report the reasons why that is impossible
 ///
@@ -50,7 +51,16 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         retarget_source(out, &writer, source, args)
     })?;
     out.flush()?;
+    writer.summary();
     Ok(status)
+}
+
+/// `PTX 8.0 and sm_90` for the header of a module.
+fn header_text(module: &Module) -> String {
+    let header = module.header();
+    let version = header.version.map_or("?".to_owned(), |v| v.to_string());
+    let target = header.target.map_or("no target", Target::text);
+    format!("PTX {version} and {target}")
 }
 
 fn retarget_source(
@@ -63,7 +73,16 @@ fn retarget_source(
     let name = &parsed.source.name;
     let version = args.ptx_version.unwrap_or_default();
     match retarget(name, &parsed.module, diagnostics, args.target, version) {
-        Ok(text) => writer.write(out, &parsed.source, &text),
+        Ok(text) => {
+            let status = writer.write(out, &parsed.source, &text)?;
+            let retargeted = ptx_parse::parse(&text).module;
+            output::success(format_args!(
+                "{name}: {} became {}",
+                header_text(&parsed.module),
+                header_text(&retargeted)
+            ));
+            Ok(status)
+        }
         Err(refused) => {
             let refusal =
                 Refusal::errors(refused.errors, &refused.why).with_blocked(refused.blocked);

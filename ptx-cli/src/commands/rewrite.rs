@@ -73,9 +73,11 @@ pub(crate) fn rewrite(
 ) -> Result<Status> {
     let inputs = files.list()?;
     let writer = destination.open(files, &inputs)?;
-    visit_inputs(&inputs, Some(&writer), |out, parsed| {
+    let status = visit_inputs(&inputs, Some(&writer), |out, parsed| {
         process(out, &writer, parsed)
-    })
+    })?;
+    writer.summary();
+    Ok(status)
 }
 
 /// Without a writer, the errors of files go to standard error.

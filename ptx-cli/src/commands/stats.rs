@@ -12,6 +12,7 @@ use ptx_isa::Target;
 use serde::Serialize;
 
 use super::check::target;
+use crate::format::{FormatOptions, TextOrJson};
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
@@ -28,6 +29,7 @@ use table::Sort;
 /// statistics of functions. Memory and registers of a function are those in the text, which differ from the ones that ptxas
 /// allocates. In files with errors, unrecognized statements are not counted.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per file, and one for the total; the same as --format json")))]
 #[command(after_help = "\
 Examples:
   ptxkit stats kernel.ptx
@@ -38,9 +40,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Write one JSON object per file, and one for the total
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
     /// Also count instructions by mnemonic, such as ld.global.nc.v4.f32
     #[arg(long)]
     mnemonics: bool,
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let mut total = Stats::new(args.mnemonics);
-    let fields = args.fields.selection();
+    let fields = args.fields.selection(args.format.is_json())?;
     let work = |source: Source| {
         let (mut stats, chosen) = Stats::count(
             &source.bytes,
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         },
     )?;
     args.functions.check(&used)?;
-    if args.functions.is_empty() && (args.json || inputs.len() > 1) {
+    if args.functions.is_empty() && (args.format.is_json() || inputs.len() > 1) {
         write(args, fields.as_ref(), &mut out, None, &total)?;
     }
     out.flush()?;
@@ -151,7 +152,7 @@ fn write(
     file: Option<&str>,
     stats: &Stats,
 ) -> Result<()> {
-    if args.json {
+    if args.format.is_json() {
         let kind = if file.is_some() { "file" } else { "total" };
         let line = Line {
             schema: SCHEMA,

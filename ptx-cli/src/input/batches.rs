@@ -1,7 +1,8 @@
 //! Reading and processing of inputs, several at a time.
 
-use std::io::{self, IsTerminal};
-use std::time::Instant;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -23,7 +24,7 @@ pub(crate) fn in_order<T: Send>(
     work: impl Fn(Source) -> T + Sync,
     mut emit: impl FnMut(&mut Out, T) -> Result<Status>,
 ) -> Result<()> {
-    let bar = progress(inputs);
+    let bar = FileProgress::new(inputs);
     let mut remaining = inputs;
     while !remaining.is_empty() {
         let (batch, next) = remaining.split_at(batch_len(remaining));
@@ -34,7 +35,7 @@ pub(crate) fn in_order<T: Send>(
             [input] => vec![process(input)],
             _ => batch.par_iter().map(process).collect(),
         };
-        bar.suspend(|| -> Result<()> {
+        bar.bar.suspend(|| -> Result<()> {
             for (input, result) in batch.iter().zip(results) {
                 match result {
                     Ok(result) => status.worsen(emit(out, result)?),
@@ -46,7 +47,7 @@ pub(crate) fn in_order<T: Send>(
             Ok(out.flush_terminal()?)
         })?;
     }
-    bar.finish_and_clear();
+    bar.bar.finish_and_clear();
     Ok(())
 }
 
@@ -57,10 +58,10 @@ pub(crate) fn one_by_one(
     status: &mut Status,
     mut work: impl FnMut(&mut Out, Source) -> Result<Status>,
 ) -> Result<()> {
-    let bar = progress(inputs);
+    let bar = FileProgress::new(inputs);
     for input in inputs {
         let result = process(input, &bar, |source| {
-            bar.suspend(|| -> Result<Status> {
+            bar.bar.suspend(|| -> Result<Status> {
                 let status = work(out, source)?;
                 out.flush_terminal()?;
                 Ok(status)
@@ -71,19 +72,19 @@ pub(crate) fn one_by_one(
             Err(error) => report_unreadable(&input.origin.name(), &error, out, status)?,
         }
     }
-    bar.finish_and_clear();
+    bar.bar.finish_and_clear();
     Ok(())
 }
 
 /// Reads an input and works on it.
-fn process<T>(input: &Input, bar: &ProgressBar, work: impl FnOnce(Source) -> T) -> io::Result<T> {
+fn process<T>(input: &Input, bar: &FileProgress, work: impl FnOnce(Source) -> T) -> io::Result<T> {
     let start = Instant::now();
     let source = input.read()?;
     let size = source.bytes.len();
     let reading = start.elapsed();
     let result = work(source);
     let processing = start.elapsed() - reading;
-    bar.inc(size as u64);
+    bar.advance();
     output::detail(format_args!(
         "{}: {size} bytes read in {:.1} ms, processed in {:.1} ms",
         input.origin.name(),
@@ -111,18 +112,42 @@ fn batch_len(inputs: &[Input]) -> usize {
         .max(1)
 }
 
-/// A progress bar on standard error if that is a terminal and there is much to read.
-fn progress(inputs: &[Input]) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
+/// The time after which progress is shown.
+pub(crate) const FIRST_UPDATE: Duration = Duration::from_millis(500);
+
+/// The number of files that were processed, on standard error if that is a terminal and the work takes long. It has less than 80 columns.
+struct FileProgress {
+    bar: ProgressBar,
+    start: Instant,
+    is_wanted: bool,
+    is_shown: AtomicBool,
+}
+
+impl FileProgress {
+    fn new(inputs: &[Input]) -> Self {
+        let is_wanted = inputs.len() > 1 && output::shows_progress();
+        let bar =
+            ProgressBar::with_draw_target(Some(inputs.len() as u64), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} files {eta}");
+        Self {
+            bar: match style {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            },
+            start: Instant::now(),
+            is_wanted,
+            is_shown: AtomicBool::new(false),
+        }
     }
-    let bytes = inputs.iter().map(Input::size).sum();
-    if bytes < 32 << 20 {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+
+    /// Counts a file.
+    fn advance(&self) {
+        if self.is_wanted
+            && self.start.elapsed() >= FIRST_UPDATE
+            && !self.is_shown.swap(true, Ordering::Relaxed)
+        {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.inc(1);
     }
 }

@@ -10,6 +10,9 @@ use ptx_report::{clean, demangle};
 
 pub(crate) use ptx_ir::render::Renderer;
 
+/// The largest number of ranges of lines that a note lists.
+const MAX_RANGES: usize = 8;
+
 /// A source with its lines.
 pub(crate) struct Report<'s> {
     pub(crate) name: &'s str,
@@ -44,6 +47,37 @@ impl<'s> Report<'s> {
             .map(line)
             .collect::<Vec<_>>()
             .join("\n")
+    }
+
+    /// `and 7 more on lines 89-95`: the occurrences of an error that [`Renderer`] does not show, because they have the same message.
+    pub(crate) fn more(&self, diagnostic: &Diagnostic) -> Option<String> {
+        let mut lines: Vec<u32> = diagnostic
+            .repeats_with_messages()
+            .filter(|(_, message)| *message == diagnostic.message)
+            .map(|(span, _)| self.lines.position(span.start).line)
+            .collect();
+        let count = lines.len();
+        if count == 0 {
+            return None;
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        let ranges: Vec<String> = lines
+            .chunk_by(|line, next| line + 1 == *next)
+            .map(|range| match range {
+                [line] => line.to_string(),
+                [first, .., last] => format!("{first}-{last}"),
+                [] => String::new(),
+            })
+            .collect();
+        let word = if lines.len() == 1 { "line" } else { "lines" };
+        let listed = ranges.get(..MAX_RANGES).unwrap_or(&ranges).join(", ");
+        let rest = if ranges.len() > MAX_RANGES {
+            ", …"
+        } else {
+            ""
+        };
+        Some(format!("and {count} more on {word} {listed}{rest}"))
     }
 
     /// A workflow command, which GitHub Actions shows as an annotation of the source lines:

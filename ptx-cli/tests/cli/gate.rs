@@ -44,11 +44,7 @@ fn gate(folder: &Folder, arguments: &[&str]) -> Run {
 
 fn run(folder: &Folder, arguments: &[&str]) -> Run {
     let output = command(arguments).current_dir(&folder.0).output().unwrap();
-    Run {
-        status: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
+    Run::new(output)
 }
 
 fn folder(test: &str) -> Folder {
@@ -84,13 +80,13 @@ fn short(folder: &Folder, arguments: &[&str]) -> Vec<String> {
 fn limits_of_kernels() {
     let folder = folder("limits");
     let expected = "\
-error[PTX1201]: `shared_bytes` of kernel `_Z4gemmPf` (gemm(float*)) is 4096 bytes, expected at most 2048
+error[PTX1201]: `shared` of kernel `_Z4gemmPf` (gemm(float*)) is 4096 bytes, expected at most 2048
  --> a.ptx:4:17
   |
 4 | .visible .entry _Z4gemmPf(.param .u64 p)
   |                 ^^^^^^^^^
   |
-  = help: the limit comes from --max shared_bytes=2048
+  = help: the limit comes from --max shared=2048
 ";
     let run = gate(&folder, &["--max", "shared=2K"]);
     assert_eq!(run.out.trim_end(), expected.trim_end());
@@ -128,7 +124,7 @@ error[PTX1201]: `shared_bytes` of kernel `_Z4gemmPf` (gemm(float*)) is 4096 byte
     let found = short(&folder, &["--function", "helper", "--max", "shared=1"]);
     assert_eq!(
         found,
-        ["24:7: PTX1201: `shared_bytes` of function `helper` is unknown, expected at most 1 bytes"]
+        ["24:7: PTX1201: `shared` of function `helper` is unknown, expected at most 1 bytes"]
     );
 }
 
@@ -397,7 +393,7 @@ fn rules_without_functions_are_errors() {
     );
     refused(
         &["--max", "registers=40"],
-        "--max ptxas.registers=40: `ptxas.registers` requires ptxas; specify its path with `--ptxas PATH`",
+        "--max registers=40: `registers` requires ptxas; specify its path with `--ptxas PATH`",
     );
     refused(
         &["--deny", "ld in lops"],

@@ -31,6 +31,7 @@ mod source;
 mod stats;
 mod support;
 mod suppression;
+mod surface;
 mod threads;
 mod untrusted;
 

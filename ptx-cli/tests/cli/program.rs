@@ -173,7 +173,7 @@ fn usage_errors() {
 
 #[test]
 fn help_and_version() {
-    let run = ptx(&["--version"]);
+    let run = ptx(&["-V"]);
     expect(
         &run,
         0,

@@ -359,7 +359,7 @@ fn addresses_of_buffers_without_a_declared_size() {
 #[test]
 fn unrecognized_arguments() {
     for (argument, message) in [
-        ("5", "expected `TYPE:VALUE` such as `s32:5`"),
+        ("five", "expected a number, `TYPE:VALUE` such as `s32:5`"),
         ("int:5", "`int` is not a type of values"),
         ("s32:x", "`x` is not an integer"),
         ("u8:256", "`256` is not a value of `.u8`"),

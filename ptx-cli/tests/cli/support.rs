@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -40,7 +40,37 @@ impl Folder {
 pub(crate) struct Run {
     pub(crate) status: i32,
     pub(crate) out: String,
+    /// Standard error without the line about success.
     pub(crate) err: String,
+    /// The lines about success on standard error.
+    pub(crate) success: String,
+}
+
+/// Whether a line of standard error says that a command succeeded.
+fn is_success(line: &str) -> bool {
+    if line.starts_with("ptxkit: ") || line.contains(".a: ") {
+        return false;
+    }
+    [
+        ", no errors",
+        ", no findings",
+        ", all limits are met",
+        ", all formatted",
+        ": nothing to change",
+        " unchanged",
+    ]
+    .iter()
+    .any(|end| line.ends_with(end))
+        || [
+            " warp steps in ",
+            " written to ",
+            " linked",
+            " files written",
+            "1 file written",
+            " became PTX ",
+        ]
+        .iter()
+        .any(|part| line.contains(part) && !line.contains("warning") && !line.contains("finding"))
 }
 
 pub(crate) fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
@@ -62,11 +92,21 @@ pub(crate) fn with_input<S: AsRef<OsStr>>(arguments: &[S], input: &[u8]) -> Run 
         .unwrap();
     // The program may end without reading.
     let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
-    Run {
-        status: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
+    Run::new(child.wait_with_output().unwrap())
+}
+
+impl Run {
+    pub(crate) fn new(output: Output) -> Self {
+        let text = String::from_utf8(output.stderr).unwrap();
+        let (success, err): (Vec<&str>, Vec<&str>) = text
+            .split_inclusive('\n')
+            .partition(|line| is_success(line.trim_end()));
+        Self {
+            status: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: err.concat(),
+            success: success.concat(),
+        }
     }
 }
 

@@ -151,7 +151,7 @@ fn findings_of_a_baseline_are_not_reported_again() {
     assert_eq!(run.out.lines().count(), 1, "{}", run.out);
     assert!(
         run.out
-            .ends_with(":17:21: warning[PTX0701]: unused register `z`\n"),
+            .ends_with(":17:21: warning[PTX0701]: unused register `z` [unused-register]\n"),
         "{}",
         run.out
     );

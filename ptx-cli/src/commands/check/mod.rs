@@ -3,6 +3,7 @@
 mod baseline;
 pub(crate) mod diagnose;
 pub(crate) mod filter;
+pub(crate) mod lint_totals;
 pub(crate) mod report;
 mod writer;
 
@@ -117,7 +118,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     })?;
     reporter.end(if to_stderr { &mut stderr } else { &mut out })?;
     out.flush()?;
-    reporter.summary(inputs.len());
+    if let Some(writer) = &writer {
+        writer.summary();
+    }
+    reporter.summary(inputs.len(), status, "no errors");
     Ok(status)
 }
 

@@ -3,23 +3,24 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use ptx_ir::LineIndex;
 
 use super::baseline::Baseline;
 use super::diagnose::Checked;
+use super::lint_totals::LintTotals;
 use super::writer::Writer;
-use crate::output;
+use crate::format::{FormatOptions, OutputFormat};
+use crate::output::{self, Status};
 use crate::render::{Renderer, tally};
 use ptx_report::{clean, counted};
 
 /// Options about the output.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Reporting {
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    #[command(flatten)]
+    format: FormatOptions<Format>,
     /// Show at most this many errors per file
     #[arg(long, value_name = "N")]
     max_errors: Option<usize>,
@@ -31,9 +32,11 @@ pub(crate) struct Reporting {
     write_baseline: Option<PathBuf>,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Format {
     /// Source lines with underlined errors
+    #[default]
+    #[value(alias = "text")]
     Human,
     /// `FILE:LINE:COL: error[CODE]: message`
     Short,
@@ -43,6 +46,11 @@ pub(crate) enum Format {
     Sarif,
     /// Workflow commands, which GitHub shows as annotations
     Github,
+}
+
+impl OutputFormat for Format {
+    const JSON: Self = Self::Json;
+    const HELP: &'static str = "Output format [default: human]";
 }
 
 impl Reporting {
@@ -61,6 +69,9 @@ pub(crate) struct Reporter<'a> {
     warnings: usize,
     /// The number of files that have findings.
     files: usize,
+    totals: LintTotals,
+    /// Whether findings are counted but not written.
+    is_silent: bool,
 }
 
 impl<'a> Reporter<'a> {
@@ -73,7 +84,7 @@ impl<'a> Reporter<'a> {
         };
         Ok(Self {
             options,
-            writer: Writer::new(options.format, renderer, options.max_errors),
+            writer: Writer::new(options.format.format(), renderer, options.max_errors),
             baseline: match &options.baseline {
                 Some(path) if options.write_baseline.is_none() => Baseline::read(path)?,
                 _ => Baseline::default(),
@@ -81,7 +92,27 @@ impl<'a> Reporter<'a> {
             errors: 0,
             warnings: 0,
             files: 0,
+            totals: LintTotals::default(),
+            is_silent: false,
         })
+    }
+
+    /// Counts the findings and does not write them.
+    ///
+    /// # Errors
+    ///
+    /// The format is not text.
+    pub(crate) fn only_count(&mut self) -> Result<()> {
+        if self.options.format.choice().is_some() {
+            bail!("--stat writes a table: it cannot be combined with --format and --json");
+        }
+        self.is_silent = true;
+        Ok(())
+    }
+
+    /// Whether the output is text for a person.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.options.format.format(), Format::Human | Format::Short)
     }
 
     /// Writes the text before all findings.
@@ -101,7 +132,10 @@ impl<'a> Reporter<'a> {
         self.errors += errors;
         self.warnings += warnings;
         self.files += usize::from(errors + warnings > 0);
-        self.writer.write(checked, out)?;
+        self.totals.add(&checked.found);
+        if !self.is_silent {
+            self.writer.write(checked, out)?;
+        }
         Ok((errors, warnings))
     }
 
@@ -131,9 +165,25 @@ impl<'a> Reporter<'a> {
         Ok(out.flush()?)
     }
 
-    /// Writes the number of findings in this number of files.
-    pub(crate) fn summary(&self, inputs: usize) {
-        if self.options.format != Format::Human || self.errors + self.warnings == 0 {
+    /// The number of findings of each lint.
+    pub(crate) fn lint_totals(&self) -> &LintTotals {
+        &self.totals
+    }
+
+    /// Writes the number of findings in this number of files, or `success` without findings. Nothing is written if the output is for programs.
+    pub(crate) fn summary(&self, inputs: usize, status: Status, success: &str) {
+        let inputs = counted(inputs, "file");
+        if !self.is_text() || self.options.write_baseline.is_some() {
+            return;
+        }
+        if self.errors + self.warnings == 0 {
+            // A file that cannot be read was reported.
+            if status < Status::UsageError {
+                output::success(format_args!("{inputs}, {success}"));
+            }
+            return;
+        }
+        if self.options.format.format() != Format::Human {
             return;
         }
         let mut counts = Vec::new();
@@ -147,7 +197,7 @@ impl<'a> Reporter<'a> {
             "{} in {} of {}",
             counts.join(" and "),
             self.files,
-            counted(inputs, "file")
+            inputs
         ));
     }
 }

@@ -12,6 +12,7 @@ use crate::output;
 use crate::render::{Renderer, Report, demangled, json, sarif, tally};
 use ptx_report::counted;
 use ptx_report::source_frames;
+use ptx_report::warnings::kinds::code_name;
 
 /// The number of diagnostics that are rendered before they are written.
 const BLOCK_LENGTH: usize = 1 << 12;
@@ -110,15 +111,21 @@ impl Writer {
                 finding.linted = detail.linted.as_ref();
                 return Ok(serde_json::to_string(&finding)?);
             }
-            Format::Short => return Ok(report.short(&with_lint_name(diagnostic, detail))),
+            Format::Short => return Ok(report.short(&with_name(diagnostic, detail))),
             _ => {}
         }
         let diagnostic = &match self.format {
             Format::Sarif => demangled(diagnostic),
-            _ => with_lint_name(&demangled(diagnostic), detail),
+            _ => with_name(&demangled(diagnostic), detail),
         };
         let text = source_frames::text(&place.source);
-        let note = (!text.is_empty()).then(|| format!("from {text}"));
+        let origin = (!text.is_empty()).then(|| format!("from {text}"));
+        let more = match self.format {
+            Format::Human => report.more(diagnostic),
+            _ => None,
+        };
+        let notes: Vec<String> = origin.into_iter().chain(more).collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
         let note = note.as_deref();
         match self.format {
             Format::Human => {
@@ -134,11 +141,18 @@ impl Writer {
     }
 }
 
-/// The diagnostic with the name and the certainty of its lint after each of its messages.
-fn with_lint_name(diagnostic: &Diagnostic, detail: &Detail) -> Diagnostic {
+/// The diagnostic with a name after each of its messages: that of its lint and its certainty, or that of a warning, with which it can be
+/// suppressed.
+fn with_name(diagnostic: &Diagnostic, detail: &Detail) -> Diagnostic {
     let mut named = diagnostic.clone();
-    if let Some(linted) = &detail.linted {
-        let name = format!(" [{}, {}]", linted.lint, linted.certainty);
+    let name = match &detail.linted {
+        Some(linted) => Some(format!(" [{}, {}]", linted.lint, linted.certainty)),
+        None if diagnostic.severity == Severity::Warning => {
+            Some(format!(" [{}]", code_name(diagnostic.code)))
+        }
+        None => None,
+    };
+    if let Some(name) = name {
         named.message.push_str(&name);
         for message in &mut named.repeat_messages {
             message.push_str(&name);

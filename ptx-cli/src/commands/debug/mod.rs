@@ -7,6 +7,7 @@ pub(crate) mod tokens;
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::format::{FormatOptions, TextOrJson};
 use crate::input::Files;
 use crate::output::Status;
 
@@ -19,12 +20,12 @@ pub(crate) struct Args {
 
 /// The files to read, and the format of the output.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per file; the same as --format json")))]
 struct JsonInput {
     #[command(flatten)]
     files: Files,
-    /// Write one JSON object per file
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,6 +9,7 @@ use ptx_ir::{Limits, Module};
 use ptx_parse::Parsed;
 use serde::Serialize;
 
+use crate::format::{FormatOptions, TextOrJson};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::tally;
@@ -18,6 +19,7 @@ use ptx_report::{SCHEMA, counted};
 ///
 /// The exit status is 1 if a file has errors.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per file; the same as --format json")))]
 #[command(after_help = "\
 Examples:
   ptxkit debug parse kernel.ptx
@@ -32,12 +34,14 @@ pub(crate) struct Args {
     /// Also report the time that parsing takes
     #[arg(long)]
     timing: bool,
-    /// Write one JSON object per file
-    #[arg(long, conflicts_with = "timing")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    if args.timing && args.format.is_json() {
+        anyhow::bail!("--timing writes text: it cannot be combined with JSON");
+    }
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     } else {
         input::in_order(&inputs, &mut out, &mut status, summary, |out, summary| {
-            if args.json {
+            if args.format.is_json() {
                 out.json(&summary)?;
             } else {
                 writeln!(out, "{}", summary.text())?;

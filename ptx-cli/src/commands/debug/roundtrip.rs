@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         &mut status,
         judge,
         |out, verdict| match verdict.result {
-            result if args.input.json => {
+            result if args.input.format.is_json() => {
                 let reason = result.err();
                 out.json(&JsonVerdict {
                     schema: SCHEMA,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             }
         },
     )?;
-    if !args.input.json {
+    if !args.input.format.is_json() {
         writeln!(out, "{passed} passed, {failed} failed")?;
     }
     out.flush()?;

@@ -44,12 +44,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.input.files.list()?;
-    let has_titles = inputs.len() > 1 && !args.input.json;
+    let has_titles = inputs.len() > 1 && !args.input.format.is_json();
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
         if has_titles {
             writeln!(out, "{}:", source.name)?;
         }
-        list(args.input.json, &source, out)?;
+        list(args.input.format.is_json(), &source, out)?;
         Ok(Status::Ok)
     })?;
     out.flush()?;

@@ -11,6 +11,7 @@ use anyhow::{Result, bail};
 use ptx_diff::{Equality, ModuleDiff};
 use ptx_ir::Limits;
 
+use crate::format::{FormatOptions, TextOrJson};
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::metrics;
@@ -26,6 +27,7 @@ use report::{Contents, Report, Side};
 /// declarations, comments and `.loc` do not matter. An instruction of the second file is shown with the names of the first one;
 /// registers that exist only in the second file end with `'`. There is no output if the files do not differ.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object; the same as --format json")))]
 #[command(after_help = examples())]
 pub(crate) struct Args {
     /// The file to compare with, `-` for standard input; a module in a binary file is `libfoo.so!3` or `libfoo.so!sm_90`
@@ -34,9 +36,8 @@ pub(crate) struct Args {
     /// The file that may have changed
     #[arg(value_name = "B")]
     right: PathBuf,
-    /// Write one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
     /// Show one line per function instead of the instructions
     #[arg(long, conflicts_with = "json")]
     stat: bool,
@@ -76,11 +77,14 @@ K and M are thousands and millions; for bytes, powers of 1024.
 
 {}
 Exit status: 0 no differences, 1 differences, or with --fail-if an exceeded limit, 2 usage error or a file cannot be read.",
-        metrics::help()
+        metrics::help(metrics::Source::Text)
     )
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    if args.stat && args.format.is_json() {
+        bail!("--stat is a format of the text: it cannot be combined with JSON");
+    }
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = Files::pair(&args.left, &args.right).list()?;
@@ -141,7 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             limits: &args.limits,
         },
     );
-    if args.json {
+    if args.format.is_json() {
         out.json(&report)?;
     } else if args.stat {
         text::write_stat(&mut out, &report)?;

@@ -10,6 +10,7 @@ use ptx_ir::{FuncId, Limits};
 use ptx_report::demangle::display_name;
 use ptx_report::records::{Function, ModuleRecords, Record};
 
+use crate::format::{FormatOptions, OutputFormat};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
@@ -36,20 +37,25 @@ pub(crate) struct Args {
     /// uniformity to instructions
     #[arg(long)]
     analysis: bool,
-    /// Layout of the output
-    #[arg(long, value_enum, default_value_t = Format::Ndjson)]
-    format: Format,
+    #[command(flatten)]
+    format: FormatOptions<Format>,
     /// Write only these keys, separated by commas. A key applies wherever it occurs; `memory.space` applies only below `memory`
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     fields: Vec<String>,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Format {
     /// One object per file
     Json,
     /// One object per line for each statement
+    #[default]
     Ndjson,
+}
+
+impl OutputFormat for Format {
+    const JSON: Self = Self::Json;
+    const HELP: &'static str = "Layout of the output [default: ndjson]";
 }
 
 /// The result of the dump of a file, apart from the output.
@@ -59,6 +65,7 @@ struct Dumped {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    output::set_json(true);
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
@@ -108,11 +115,11 @@ fn dump(
     if args.analysis {
         records = records.with_analysis();
     }
-    if args.format == Format::Json {
+    if args.format.format() == Format::Json {
         records = records.nested();
     }
     let mut warnings = Vec::new();
-    let mut writer = Writer::new(args.format, fields, out);
+    let mut writer = Writer::new(args.format.format(), fields, out);
     records.visit(
         &source.name,
         (!args.functions.is_empty()).then_some(&is_chosen),

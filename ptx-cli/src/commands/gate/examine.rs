@@ -281,7 +281,8 @@ fn exceeded_limit(limit: &Limit, function: &FunctionStats, span: Span) -> Option
     } else {
         "function"
     };
-    let subject = format!("`{metric}` of {kind} `{}`", function.name);
+    let name = &amount.written_name;
+    let subject = format!("`{name}` of {kind} `{}`", function.name);
     let (unit_suffix, unit) = match metric.unit() {
         Unit::Count => ("", "count"),
         Unit::Bytes => (" bytes", "bytes"),

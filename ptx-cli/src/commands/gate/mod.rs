@@ -73,7 +73,7 @@ Examples:
   ptxkit gate --deny 'ld.generic in loops' --function 'gemm*' build/
   ptxkit gate --ptxas /usr/local/cuda/bin/ptxas --max spills=0 kernel.ptx
   ptxkit gate --format github build/            the rules of ptxkit.toml",
-        metrics::help()
+        metrics::help(metrics::Source::TextAndPtxas)
     )
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     })?;
     args.functions.check(&used)?;
     reporter.end(&mut out)?;
-    reporter.summary(inputs.len());
+    reporter.summary(inputs.len(), status, "all limits are met");
     if status != Status::UsageError && !args.allow_no_match {
         expect_matches(&sections, &matched)?;
     }
@@ -125,7 +125,7 @@ fn sections(args: &Args) -> Result<Vec<Section>> {
     };
     let limit = |bound, name: &str, amount: &Amount| Limit {
         bound,
-        place: format!("--{name} {}={}", amount.metric, amount.value),
+        place: format!("--{name} {}={}", amount.written_name, amount.value),
         amount: amount.clone(),
     };
     let max = args
@@ -162,8 +162,8 @@ fn sections(args: &Args) -> Result<Vec<Section>> {
         .flat_map(|section| &section.limits)
         .find(|limit| args.ptxas.is_none() && limit.amount.metric.needs_ptxas());
     if let Some(limit) = limit_for_ptxas {
-        let (metric, place) = (&limit.amount.metric, &limit.place);
-        bail!("{place}: `{metric}` requires ptxas; specify its path with `--ptxas PATH`");
+        let (name, place) = (&limit.amount.written_name, &limit.place);
+        bail!("{place}: `{name}` requires ptxas; specify its path with `--ptxas PATH`");
     }
     Ok(sections)
 }

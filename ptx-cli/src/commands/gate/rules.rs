@@ -39,6 +39,8 @@ pub(super) enum Bound {
 #[derive(Clone, Debug)]
 pub(super) struct Amount {
     pub(super) metric: Metric,
+    /// The name of the metric as it was written, which may be the short one.
+    pub(super) written_name: String,
     pub(super) value: u64,
 }
 
@@ -53,9 +55,14 @@ impl Amount {
     /// Parses `pressure=64`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once('=').ok_or("expected METRIC=VALUE")?;
-        let metric = Metric::parse(name.trim())?;
+        let name = name.trim();
+        let metric = Metric::parse(name)?;
         let value = metric.amount(value.trim())?;
-        Ok(Self { metric, value })
+        Ok(Self {
+            metric,
+            written_name: name.to_owned(),
+            value,
+        })
     }
 }
 
@@ -148,6 +155,7 @@ fn limit(bound: Bound, leaf: &Entry<'_>) -> Result<Limit> {
         amount: Amount {
             value: amount.map_err(|error| value.error(&error))?,
             metric,
+            written_name: leaf.key.to_string(),
         },
     })
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::search::{FileMatches, Matches};
-use crate::output::Out;
+use crate::output::{self, Out};
 use crate::query::{Site, operands};
 use ptx_report::demangle::{demangle, display_name, display_text};
 use ptx_report::source_frames::{self, JsonFrame};
@@ -109,8 +109,15 @@ impl FileMatches {
         match &self.matches {
             Matches::Lines(hits) => {
                 for Line { line, text, source } in hits {
-                    let mark = if source.is_empty() { "" } else { " // " };
-                    writeln!(out, "{file}:{line}: {}{mark}{source}", display_text(text))?;
+                    let (guard, mnemonic, operands) = parts(text);
+                    let file = output::name(file);
+                    let mnemonic = output::highlight(mnemonic);
+                    let (guard, operands) = (display_text(guard), display_text(operands));
+                    let comment = match source.as_str() {
+                        "" => String::new(),
+                        source => output::faint(format_args!(" // {source}")),
+                    };
+                    writeln!(out, "{file}:{line}: {guard}{mnemonic}{operands}{comment}")?;
                 }
             }
             Matches::Json(hits) => {
@@ -149,5 +156,39 @@ impl FileMatches {
             }
         }
         Ok(())
+    }
+}
+
+/// The guard, the mnemonic and the operands of an instruction, with the spaces between them.
+fn parts(text: &str) -> (&str, &str, &str) {
+    let guard_len = match text.strip_prefix('@') {
+        Some(guard) => guard.find(char::is_whitespace).map_or(0, |end| {
+            text.len() - guard.get(end..).map_or(0, |t| t.trim_start().len())
+        }),
+        None => 0,
+    };
+    let (guard, instruction) = text.split_at_checked(guard_len).unwrap_or(("", text));
+    let end = instruction
+        .find(|c: char| c.is_whitespace() || c == ';')
+        .unwrap_or(instruction.len());
+    let (mnemonic, operands) = instruction
+        .split_at_checked(end)
+        .unwrap_or((instruction, ""));
+    (guard, mnemonic, operands)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn instructions_are_divided() {
+        assert_eq!(
+            parts("@!%p1 ld.global.u32 %r1, [%rd1];"),
+            ("@!%p1 ", "ld.global.u32", " %r1, [%rd1];")
+        );
+        assert_eq!(parts("ret;"), ("", "ret", ";"));
+        assert_eq!(parts("@"), ("", "@", ""));
+        assert_eq!(parts(""), ("", "", ""));
     }
 }

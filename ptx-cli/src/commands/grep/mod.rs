@@ -8,6 +8,7 @@ use std::io::Write;
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
 
+use crate::format::{FormatOptions, TextOrJson};
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
@@ -19,6 +20,7 @@ use search::{FileMatches, Output, Search};
 /// The pattern must match the whole mnemonic; `*` matches any characters, `?` matches one. For an unrecognized statement,
 /// the first word is compared.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per line of the output; the same as --format json")))]
 #[command(after_help = "\
 A condition combines fields with `&&`, `||`, `!` and parentheses:
   guarded, !in_loop                        a flag holds, or does not
@@ -58,9 +60,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "files")]
     list: Option<List>,
-    /// Write one JSON object per line of the output
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
     /// List the fields of conditions, or the values of one field
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, exclusive = true,
           default_missing_value = "")]
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             _ if args.count => Output::Count,
             Some(List::Files) => Output::Files,
             Some(List::Functions) => Output::Functions,
-            None if args.json => Output::Json,
+            None if args.format.is_json() => Output::Json,
             None => Output::Lines,
         },
     };
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let emit = |out: &mut Out, matches: FileMatches| {
         matches.chosen.note(&mut used);
         has_matches |= matches.has_matches();
-        matches.write(args.json, out)?;
+        matches.write(args.format.is_json(), out)?;
         Ok(Status::Ok)
     };
     input::in_order(&inputs, &mut out, &mut status, work, emit)?;

@@ -11,7 +11,7 @@ use ptx_lint::{Certainty, Lint, LintOptions};
 use super::check::report::{Reporter, Reporting};
 use crate::config::ConfigFile;
 use crate::input::{self, Files};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 use crate::query::similar;
 use examine::examine;
 use ptx_report::environment::Environment;
@@ -33,6 +33,7 @@ Examples:
   ptxkit lint kernel.ptx
   ptxkit lint --certainty definite build/
   ptxkit lint --only dead-code --format json kernel.ptx
+  ptxkit lint --stat build/                              # how many of each
   ptxkit lint --list
   ptxkit explain PTX1512                                 # what a code means
   ptxkit lint --write-baseline known.json build/         # record what is found today,
@@ -43,6 +44,9 @@ pub(crate) struct Args {
     /// List the lints
     #[arg(long, exclusive = true)]
     list: bool,
+    /// Write a table with the number of findings of each lint instead of the findings
+    #[arg(long)]
+    stat: bool,
     /// Run only this lint. May be repeated
     #[arg(long, value_name = "LINT", value_parser = lint)]
     only: Vec<Lint>,
@@ -96,6 +100,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let mut reporter = Reporter::new(&args.reporting)?;
+    if args.stat {
+        reporter.only_count()?;
+    }
     reporter.begin(&mut out)?;
     let mut options = LintOptions::default();
     if !args.only.is_empty() {
@@ -118,8 +125,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Ok(Status::of(errors + definite > 0 || denied))
     })?;
     reporter.end(&mut out)?;
+    if args.stat {
+        reporter.lint_totals().write(&mut out)?;
+    }
     out.flush()?;
-    reporter.summary(inputs.len());
+    reporter.summary(inputs.len(), status, "no findings");
+    if inputs.len() > 1 && !args.stat && reporter.is_text() && !output::is_quiet() {
+        reporter.lint_totals().write(&mut std::io::stderr())?;
+    }
     Ok(status)
 }
 

@@ -4,13 +4,14 @@ mod html;
 mod text;
 
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use ptx_report::report::Report;
 
 use super::check::filter::{Filter, Kinds};
+use crate::format::{FormatOptions, OutputFormat, of_extension};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
@@ -37,9 +38,8 @@ pub(crate) struct Args {
     files: Files,
     #[command(flatten)]
     functions: Functions,
-    /// Output format [default: that of the extension of --output, else text]
-    #[arg(long, value_enum)]
-    format: Option<Format>,
+    #[command(flatten)]
+    format: FormatOptions<Format>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -48,6 +48,7 @@ pub(crate) struct Args {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
     /// Tables
+    #[value(alias = "human")]
     Text,
     /// One JSON object per file
     Json,
@@ -55,21 +56,27 @@ enum Format {
     Html,
 }
 
-impl Format {
-    fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
-            "html" | "htm" => Some(Self::Html),
-            "json" | "ndjson" => Some(Self::Json),
-            _ => None,
-        }
-    }
+/// The extensions of output files with the formats that they select.
+const EXTENSIONS: [(&str, Format); 5] = [
+    ("txt", Format::Text),
+    ("html", Format::Html),
+    ("htm", Format::Html),
+    ("json", Format::Json),
+    ("ndjson", Format::Json),
+];
+
+impl OutputFormat for Format {
+    const JSON: Self = Self::Json;
+    const HELP: &'static str =
+        "Output format [default: that of the extension of --output, else text]";
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let format = args
-        .format
-        .or_else(|| Format::of(args.output.as_deref()?))
-        .unwrap_or(Format::Text);
+    let chosen = match args.format.choice() {
+        Some(format) => Some(format),
+        None => of_extension(args.output.as_deref(), &EXTENSIONS)?,
+    };
+    let format = chosen.unwrap_or(Format::Text);
     if format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("standard output is a terminal: write the page to a file with --output");
     }

@@ -7,12 +7,13 @@ use ptx_analysis::memory_access::Pattern;
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::counted;
+use ptx_report::demangle::display_text;
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
 };
 
 use super::short;
-use crate::output::{align_right, table, write_table};
+use crate::output::{self, align_right, table, write_table};
 
 /// The length at which forms are cut.
 const MAX_FORM_LEN: usize = 48;
@@ -27,7 +28,8 @@ pub(super) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     let target = report.target.as_deref().unwrap_or("no target");
     let ptx = report.ptx.as_deref().unwrap_or("?");
-    writeln!(out, "{}: PTX {ptx}, {target}", report.file)?;
+    let file = output::name(&report.file);
+    writeln!(out, "{file}: PTX {ptx}, {target}")?;
     for function in &report.functions {
         writeln!(out)?;
         resources(out, function)?;
@@ -57,7 +59,8 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
     } else {
         "Function"
     };
-    writeln!(out, "{kind} {}, line {}", stats.title(), function.line)?;
+    let heading = output::heading(format_args!("{kind} {}", stats.title()));
+    writeln!(out, "{heading}, line {}", function.line)?;
     let requirements: Vec<String> = stats
         .requires
         .iter()
@@ -229,7 +232,7 @@ fn titles(has_tensor: bool) -> Vec<&'static str> {
 }
 
 fn work(out: &mut impl Write, function: &Function) -> io::Result<()> {
-    writeln!(out, "\n Work of a warp")?;
+    writeln!(out, "\n {}", output::heading("Work of a warp"))?;
     let mut table = table();
     let has_tensor = has_tensor_memory(function.work.parts.iter().map(|part| &part.work));
     let mut header = titles(has_tensor);
@@ -275,7 +278,11 @@ fn loops(out: &mut impl Write, function: &Function) -> io::Result<()> {
     if function.loops.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n Loops, one iteration of each")?;
+    writeln!(
+        out,
+        "\n {}",
+        output::heading("Loops, one iteration of each")
+    )?;
     let mut table = table();
     let has_tensor = has_tensor_memory(function.loops.iter().map(|region| &region.iteration));
     let mut header = titles(has_tensor);
@@ -323,7 +330,7 @@ fn accesses(out: &mut impl Write, function: &Function) -> io::Result<()> {
     if function.accesses.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n Accesses of a warp")?;
+    writeln!(out, "\n {}", output::heading("Accesses of a warp"))?;
     let mut table = table();
     table.set_header([
         "Line",
@@ -339,7 +346,7 @@ fn accesses(out: &mut impl Write, function: &Function) -> io::Result<()> {
         "Source",
     ]);
     for access in &function.accesses {
-        table.add_row(row(access, &function.stats.name));
+        table.add_row(row(access, function));
     }
     align_right(&mut table, &[0, 1, 2, 3, 4, 5]);
     write_table(out, &table)?;
@@ -361,14 +368,17 @@ fn accesses(out: &mut impl Write, function: &Function) -> io::Result<()> {
     Ok(())
 }
 
-fn row(access: &Access, function: &str) -> Vec<String> {
+fn row(access: &Access, function: &Function) -> Vec<String> {
     let coalescing = access.coalescing.as_ref();
     let pattern = match coalescing.map(|coalescing| (*coalescing.pattern, coalescing.stride)) {
         Some((Pattern::Strided(_), Some(stride))) => format!("strided {stride}"),
         Some((pattern, _)) => pattern.name().to_owned(),
         None => "unknown".to_owned(),
     };
-    let form = short(access.address.as_deref().unwrap_or_default(), function);
+    let stats = &function.stats;
+    let form = short(access.address.as_deref().unwrap_or_default(), &stats.name);
+    // A variable of the function is shown without the name of the function.
+    let form = display_text(&form).replace(&format!("{}::", stats.title()), "");
     let form = match form.char_indices().nth(MAX_FORM_LEN) {
         Some((end, _)) => format!("{}…", &form[..end]),
         None => form,
@@ -432,7 +442,7 @@ fn findings(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
     if findings.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n Findings")?;
+    writeln!(out, "\n {}", output::heading("Findings"))?;
     let mut table = table();
     table.set_header(["Line", "Lint", "Certainty", "Message", "Source"]);
     for finding in findings {

@@ -13,6 +13,8 @@ use ptx_report::scalars;
 /// An argument.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
+    /// A number, whose type is that of the parameter.
+    Number(String),
     /// Values of a type.
     Values(ScalarType, Vec<u8>),
     /// The bytes of a struct.
@@ -46,7 +48,7 @@ pub(super) enum Content {
     Random(Random),
 }
 
-const FORMS: &str = "expected `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
+const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
 const BUFFERS: &str = "expected `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
 
 impl Argument {
@@ -63,7 +65,16 @@ impl FromStr for Argument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (kind, value) = text.split_once(':').ok_or(FORMS)?;
+        let Some((kind, value)) = text.split_once(':') else {
+            return if is_number(text) {
+                Ok(Self::Number(text.to_owned()))
+            } else if text.ends_with(".npy") {
+                let text = clean(text);
+                Err(format!("did you mean `in:{text}`? {FORMS}"))
+            } else {
+                Err(FORMS.to_owned())
+            };
+        };
         if let Some(buffer) = Buffer::parse(kind, value)? {
             return Ok(Self::Buffer(buffer));
         }
@@ -128,6 +139,18 @@ impl Buffer {
             _ => return Ok(None),
         };
         Ok(Some(Self { content, output }))
+    }
+}
+
+/// Whether a text is a number of some type: an integer, hexadecimal digits, or a number with a fraction, an infinity or `nan`.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let hexadecimal = digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"));
+    match hexadecimal {
+        Some(digits) => !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit()),
+        None => text.parse::<f64>().is_ok(),
     }
 }
 

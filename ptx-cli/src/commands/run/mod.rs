@@ -16,6 +16,7 @@ pub(crate) mod trace;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
@@ -28,6 +29,7 @@ use ptx_vm::{
 
 use super::check::target;
 use super::rewrite::ParsedSource;
+use crate::format::{FormatOptions, OutputFormat};
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use argument::Argument;
@@ -44,15 +46,16 @@ use trace::Trace;
 /// Run kernels without a GPU
 ///
 /// Executes a kernel of a module on the CPU, with the same results in memory as on a GPU. There is one ARG per parameter, in order:
-/// a value such as `s32:5`, `u64:0x10`, `f32:2.5` or `f16x2:1,2` (hexadecimal digits are the bits of a value), `bytes:0011ff` for a
-/// struct, or the address of a buffer. `in:a.npy` is a buffer with the contents of the file, `out:b.npy:f32[1024,8]` is zeroed and
+/// a number of the type of the parameter, such as `1000`, a value with its type such as `s32:5`, `u64:0x10`, `f32:2.5` or `f16x2:1,2`
+/// (hexadecimal digits are the bits of a value), `bytes:0011ff` for a struct, or the address of a buffer. `in:a.npy` is a buffer with the
+/// contents of the file, `out:b.npy:f32[1024,8]` is zeroed and
 /// written to the file at the end, `inout:a.npy:b.npy` is read from one file and written to another, `zero:64K` is zeroed,
 /// `random:f32[1024]` has random numbers from -1 to 1 or any integers, and `scratch:64K` is zeroed but must be written before it is read.
 /// `random:f32[1024]:7` chooses the seed; `zero:` and `scratch:` take a number of bytes or a type and a shape.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptxkit run vecadd.ptx --kernel vecadd --grid 4 --block 256 in:a.npy in:b.npy out:c.npy:f32[1000] s32:1000
+  ptxkit run vecadd.ptx --kernel vecadd --grid 4 --block 256 in:a.npy in:b.npy out:c.npy:f32[1000] 1000
   ptxkit run --grid 16,16 --block 32,8 --shared 4K transpose.ptx inout:a.npy:b.npy u32:512
   ptxkit run reduce.ptx --block 256 --check memcheck,racecheck in:a.npy out:sum.npy:f32[1]
 
@@ -62,10 +65,10 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The arguments of the kernel
-    #[arg(value_name = "ARG")]
+    #[arg(value_name = "ARG", allow_negative_numbers = true)]
     arguments: Vec<Argument>,
     /// The name of the kernel, mangled or demangled. Not needed if there is only one
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, visible_alias = "function", value_name = "NAME")]
     kernel: Option<FunctionPattern>,
     /// Number of CTAs of the grid in each dimension
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
@@ -88,9 +91,8 @@ pub(crate) struct Args {
     /// Enable these checkers: memcheck, initcheck, synccheck, racecheck
     #[arg(long, value_name = "CHECKER", value_delimiter = ',')]
     check: Vec<Checker>,
-    /// Format of the errors on standard error; with `json`, the whole output is one object on standard output
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    #[command(flatten)]
+    format: FormatOptions<Format>,
     /// Run CTAs and warps in another order, on one thread: `seed:N` a random one, `starve:WARP` a warp last, `favor:WARP` a warp as far
     /// as it can, `delay:CTA` a CTA last
     #[arg(long, value_name = "ORDER", value_parser = order)]
@@ -107,14 +109,21 @@ pub(crate) struct Args {
     limits: LimitOptions,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Format {
     /// Source lines with underlined errors
+    #[default]
+    #[value(alias = "text")]
     Human,
     /// `FILE:LINE:COL: error[CODE]: message`
     Short,
     /// One JSON object
     Json,
+}
+
+impl OutputFormat for Format {
+    const JSON: Self = Self::Json;
+    const HELP: &'static str = "Format of the errors on standard error; with `json`, the whole output is one object on standard output [default: human]";
 }
 
 /// Parses the order of CTAs and warps.
@@ -151,7 +160,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 None => run.run_all(&plan, args.schedule, out),
             };
         }
-        match args.format {
+        match args.format.format() {
             Format::Json => {
                 let results = RunResults {
                     diagnostics: errors,
@@ -222,8 +231,9 @@ impl<'a> Run<'a> {
             memory,
             launches,
         } = self.prepare(plan, schedule)?;
+        let start = Instant::now();
         let lines = SourceLines::new(&self.parsed.module);
-        let is_json = self.args.format == Format::Json;
+        let is_json = self.args.format.format() == Format::Json;
         let trace = self.args.trace.trace(self.parsed, &lines, is_json)?;
         let mut results = RunResults {
             is_complete: true,
@@ -254,7 +264,7 @@ impl<'a> Run<'a> {
         if results.is_complete {
             results.written = memory.write(&machine)?;
         }
-        match self.args.format {
+        match self.args.format.format() {
             Format::Json => report::write_json(out, self.parsed, &results)?,
             format => report::note(self.parsed, &results.diagnostics, format == Format::Short),
         }
@@ -263,6 +273,9 @@ impl<'a> Run<'a> {
         }
         if !results.is_complete && !has_failed {
             output::note("ptxkit: interrupted");
+        }
+        if results.is_complete {
+            output::success(report::summary(&results, start.elapsed()));
         }
         Ok(if results.is_complete {
             Status::of(!results.diagnostics.is_empty())

@@ -88,6 +88,7 @@ fn parameter_bytes(
             let address = memory.address(*buffer).wrapping_add(*offset);
             Ok(address.to_le_bytes()[..size as usize].to_vec())
         }
+        Passed::Number(text) => number_bytes(ty, size, text),
         Passed::Bytes(bytes) if bytes.len() as u64 == size => Ok(bytes.clone()),
         Passed::Bytes(bytes) => Err(format!(
             "`bytes:` has {}, not {size}",
@@ -108,6 +109,26 @@ fn parameter_bytes(
         }
         Passed::Values(_, bytes) => Ok(bytes.clone()),
     }
+}
+
+/// The bytes of a number for a parameter of a type and a size in bytes.
+fn number_bytes(ty: Option<ScalarType>, size: u64, text: &str) -> Result<Vec<u8>, String> {
+    let scalar = ty.filter(|ty| size == u64::from(ty.bits() / 8));
+    let Some(ty) = scalar else {
+        return Err(format!("`{text}` is one number; {}", expected(ty, size)));
+    };
+    scalars::bytes(ty, text).map_err(|why| {
+        let is_fraction = ty.kind() == TypeKind::Bits && text.parse::<f64>().is_ok();
+        let other = if is_fraction {
+            format!(
+                "; for the bits of a number with a fraction, write `f{}:{text}`",
+                ty.bits()
+            )
+        } else {
+            String::new()
+        };
+        format!("{why}{other}")
+    })
 }
 
 /// Whether one of the types contains integers and the other one numbers with a fraction.

@@ -39,6 +39,8 @@ pub(super) struct Shape {
 /// The value that is passed for a parameter.
 #[derive(Clone, Debug)]
 pub(super) enum Passed {
+    /// A number, whose type is that of the parameter.
+    Number(String),
     Values(ScalarType, Vec<u8>),
     Bytes(Vec<u8>),
     /// An address in a buffer, by its number and the offset.
@@ -58,6 +60,7 @@ impl Plan {
     /// The value that an argument passes. The buffer of an argument is added to the plan.
     pub(super) fn pass(&mut self, argument: Argument) -> Result<Passed, String> {
         Ok(match argument {
+            Argument::Number(text) => Passed::Number(text),
             Argument::Values(ty, bytes) => Passed::Values(ty, bytes),
             Argument::Bytes(bytes) => Passed::Bytes(bytes),
             Argument::Buffer(buffer) => {

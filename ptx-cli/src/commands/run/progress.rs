@@ -1,6 +1,5 @@
 //! Launches on all threads, with their progress on a terminal, until Ctrl-C.
 
-use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -50,7 +49,7 @@ impl Watch {
         let _ = ctrlc::set_handler(interrupt);
         Self {
             progress,
-            is_shown: stderr().is_terminal() && !output::is_quiet(),
+            is_shown: output::shows_progress(),
         }
     }
 
@@ -86,14 +85,14 @@ impl Watch {
         }
         let mut bar = ProgressBar::with_draw_target(Some(blocks), ProgressDrawTarget::stderr());
         let style =
-            ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} CTAs, {msg} {elapsed}");
+            ProgressStyle::with_template("{bar:16} {human_pos}/{human_len} CTAs, {msg} {elapsed}");
         if let Ok(style) = style {
             bar = bar.with_style(style);
         }
         loop {
             bar.set_position(self.progress.blocks());
             let steps = HumanCount(self.progress.steps());
-            bar.set_message(format!("{steps} steps of warps,"));
+            bar.set_message(format!("{steps} warp steps,"));
             if !is_running(UPDATE_INTERVAL) {
                 break;
             }

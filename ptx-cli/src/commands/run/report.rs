@@ -1,8 +1,10 @@
 //! The results of a run, as text and as JSON.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use anyhow::Result;
+use indicatif::HumanCount;
 use ptx_ir::{Diagnostic, Severity};
 use serde::Serialize;
 
@@ -14,9 +16,9 @@ use crate::commands::rewrite::ParsedSource;
 use crate::output::{self, Out};
 use crate::render::json::Finding;
 use crate::render::{Renderer, demangled};
-use ptx_report::demangle::demangle;
+use ptx_report::demangle::{demangle, display_name};
 use ptx_report::source_frames::{self, NOWHERE};
-use ptx_report::{SCHEMA, clean};
+use ptx_report::{SCHEMA, clean, counted};
 
 /// A run in JSON.
 #[derive(Serialize)]
@@ -133,6 +135,27 @@ pub(super) fn write_json(
             })
             .collect(),
     })?)
+}
+
+/// The kernels that ran, their steps, the time and the files that were written: ``kernel `vecadd`: 1,234 warp steps in 0.01 s; c.npy written``.
+pub(super) fn summary(results: &RunResults<'_>, time: Duration) -> String {
+    let steps = results
+        .launches
+        .iter()
+        .filter_map(|launch| launch.steps)
+        .fold(0, u64::saturating_add);
+    let kernels = match results.launches.as_slice() {
+        [launch] => format!("kernel `{}`", display_name(launch.kernel)),
+        launches => counted(launches.len(), "launch"),
+    };
+    let written = match results.written.as_slice() {
+        [] => String::new(),
+        [file] => format!("; {} written", clean(&file.path.to_string_lossy())),
+        files => format!("; {} written", counted(files.len(), "file")),
+    };
+    let steps = HumanCount(steps);
+    let seconds = time.as_secs_f64();
+    format!("{kernels}: {steps} warp steps in {seconds:.2} s{written}")
 }
 
 /// Writes diagnostics to standard error: one line for each, or with the lines of the source.

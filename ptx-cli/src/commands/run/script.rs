@@ -66,7 +66,7 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
             _ => {
                 for argument in value.list() {
                     let passed = argument
-                        .text()?
+                        .text_or_number()?
                         .parse::<Argument>()
                         .and_then(|parsed| plan.pass(parsed.in_folder(folder)))
                         .map_err(|message| argument.error(&message))?;

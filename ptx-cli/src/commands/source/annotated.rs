@@ -9,7 +9,7 @@ use super::files::{SourceFile, Sources};
 use super::listing::{Kind, Listed, Listing, Place};
 use super::schema::{File, JsonFunction, JsonLine, JsonSource};
 use crate::output::{self, Out};
-use ptx_report::demangle::{display_name, display_text};
+use ptx_report::demangle::display_name;
 use ptx_report::{SCHEMA, clean};
 
 /// `Kernel scal<float>(float*, int)`
@@ -76,7 +76,7 @@ pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut 
             let number = styles.number.apply_to(format!("{:>8}", row.line));
             let indent = if row.kind == Kind::Label { 1 } else { 4 };
             let text = listing.text(row);
-            writeln!(out, "{number}{:indent$}{}", "", display_text(&text))?;
+            writeln!(out, "{number}{:indent$}{}", "", clean(&text))?;
         }
         writeln!(out)?;
     }

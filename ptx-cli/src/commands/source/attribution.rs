@@ -11,7 +11,6 @@ use super::files::{SourceFile, Sources};
 use super::listing::{Listed, Listing, Place, Row};
 use super::schema::{Attribution, BySource, JsonFunction, JsonLine, JsonSource};
 use crate::output::Out;
-use ptx_report::demangle::display_text;
 use ptx_report::source_frames::file_name;
 use ptx_report::{SCHEMA, clean};
 
@@ -181,7 +180,7 @@ fn instructions(
             last = Some(place);
         }
         let number = styles.number.apply_to(format!("{:>33}", hit.row.line));
-        writeln!(out, "{number}  {}", display_text(&listing.text(hit.row)))?;
+        writeln!(out, "{number}  {}", clean(&listing.text(hit.row)))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Finds and reads source files.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -93,8 +93,8 @@ pub(super) struct Sources<'a> {
     embedded: HashMap<String, String>,
     /// The sources by path in the PTX file; `None` for one that was not found.
     files: HashMap<String, Option<Rc<SourceFile>>>,
-    /// The paths of all PTX files that were not found.
-    missing: HashSet<String>,
+    /// The paths of the sources that were not found, in all PTX files.
+    missing: BTreeSet<String>,
 }
 
 impl<'a> Sources<'a> {
@@ -104,7 +104,7 @@ impl<'a> Sources<'a> {
             folder: PathBuf::new(),
             embedded: HashMap::new(),
             files: HashMap::new(),
-            missing: HashSet::new(),
+            missing: BTreeSet::new(),
         }
     }
 
@@ -118,7 +118,22 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// The source of a path in the PTX file, which the module may contain. One that is not found is reported once.
+    /// Reports the sources that were not found, in one line.
+    pub(super) fn note_missing(&self) {
+        let Some(first) = self.missing.first() else {
+            return;
+        };
+        let first = clean(first);
+        let missing = match self.missing.len() {
+            1 => format!("the source {first} was not found"),
+            count => format!("{count} sources were not found, such as {first}"),
+        };
+        output::summary(format_args!(
+            "ptxkit: note: {missing}; --source-dir DIR searches a directory"
+        ));
+    }
+
+    /// The source of a path in the PTX file, which the module may contain.
     pub(super) fn get(&mut self, path: &str) -> Option<Rc<SourceFile>> {
         if let Some(file) = self.files.get(path) {
             return file.clone();
@@ -128,7 +143,7 @@ impl<'a> Sources<'a> {
             (Err(_), Some(text)) => Some(Rc::new(SourceFile::new(None, text))),
             (Err(error), None) => {
                 if self.missing.insert(path.to_owned()) {
-                    output::summary(format_args!("ptxkit: note: {}: {error}", clean(path)));
+                    output::detail(format_args!("ptxkit: {}: {error}", clean(path)));
                 }
                 None
             }

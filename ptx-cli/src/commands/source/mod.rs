@@ -12,6 +12,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use ptx_ir::Limits;
 
+use crate::format::{FormatOptions, TextOrJson};
 use crate::functions::Functions;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
@@ -25,6 +26,7 @@ use listing::Listing;
 /// directory of the PTX file and in the current directory, also without the leading directories of the path. Otherwise the source text in
 /// the module is used. If there is none, lines are shown as FILE:LINE.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("json", |arg| arg.help("Write one JSON object per file; the same as --format json")))]
 #[command(after_help = "\
 Examples:
   ptxkit source kernel.ptx
@@ -44,9 +46,8 @@ pub(crate) struct Args {
     counts: bool,
     #[command(flatten)]
     search: Search,
-    /// Write one JSON object per file
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatOptions<TextOrJson>,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug, ValueEnum)]
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
         sources.enter(source.origin.file(), std::mem::take(&mut listing.embedded));
         let (file, sources, counts) = (&*source.name, &mut sources, args.counts);
-        match (args.by, args.json) {
+        match (args.by, args.format.is_json()) {
             (By::Ptx, false) => annotated::write(&listing, sources, out)?,
             (By::Ptx, true) => out.json(&annotated::json(file, &listing, sources))?,
             (By::Source, false) => {
@@ -97,5 +98,6 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     })?;
     args.functions.check(&used)?;
     out.flush()?;
+    sources.note_missing();
     Ok(status)
 }

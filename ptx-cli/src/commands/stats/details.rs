@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::table::facts;
-use crate::output::{align_right, table, write_table};
+use crate::output::{self, align_right, table, write_table};
 use ptx_report::counted;
 use ptx_report::function_stats::{
     FunctionStats, LoopStats, MachineCode, Mix, Parameter, Pressure, SourceRange,
@@ -16,7 +16,8 @@ pub(super) fn write(out: &mut impl Write, stats: &FunctionStats) -> io::Result<(
     } else {
         "Function"
     };
-    writeln!(out, "\n{kind} {}", stats.title())?;
+    let title = output::heading(format_args!("{kind} {}", stats.title()));
+    writeln!(out, "\n{title}")?;
     if stats.demangled.is_some() {
         writeln!(out, " {}", stats.name)?;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::count::Stats;
-use crate::output::{align_right, table, write_table};
+use crate::output::{self, align_right, table, write_table};
 use clap::ValueEnum;
 use ptx_report::counted;
 use ptx_report::function_stats::FunctionStats;
@@ -60,7 +60,7 @@ pub(super) fn facts(out: &mut impl Write, facts: Vec<(&str, String)>) -> io::Res
 
 /// Facts about a file or about all files.
 pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Result<()> {
-    writeln!(out, "{title}:")?;
+    writeln!(out, "{}:", output::heading(title))?;
     let header = stats.header.as_ref().map(|header| {
         let ptx = header.ptx.as_deref().unwrap_or("?");
         let target = header.target.unwrap_or("an unknown target");
@@ -259,6 +259,7 @@ pub(super) fn machine_code(out: &mut impl Write, functions: &[FunctionStats]) ->
         return Ok(());
     }
     align_right(&mut table, &[0, 1, 2, 3, 4, 5]);
-    writeln!(out, "\n Machine code, as ptxas reports it (bytes):")?;
+    let title = output::heading("Machine code, as ptxas reports it (bytes)");
+    writeln!(out, "\n {title}:")?;
     write_table(out, &table)
 }

@@ -17,6 +17,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::format::{FormatOptions, OutputFormat};
+
 /// Write tables of any number of files: Parquet, Arrow, JSON or CSV
 ///
 /// Files are read in constant memory, several at a time; the rows are in the order of the files. A file that cannot be read is a row
@@ -39,9 +41,8 @@ pub(crate) struct Args {
     /// Write only these columns of the table
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Vec<String>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Parquet)]
-    format: Format,
+    #[command(flatten)]
+    format: FormatOptions<Format>,
     /// The output file; with several tables, a directory for files such as instructions.parquet
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -54,9 +55,16 @@ pub(crate) enum Format {
     /// An Arrow IPC stream
     Arrow,
     /// One JSON object per row
+    #[value(alias = "json")]
     Ndjson,
     /// Comma-separated values with a header line; lists are JSON
     Csv,
+}
+
+impl OutputFormat for Format {
+    const JSON: Self = Self::Ndjson;
+    const HELP: &'static str =
+        "Output format [default: that of the extension of --output, else parquet]";
 }
 
 #[cfg(feature = "table")]
@@ -65,6 +73,6 @@ pub(crate) use write::run;
 #[cfg(not(feature = "table"))]
 pub(crate) fn run(_: &Args) -> anyhow::Result<crate::output::Status> {
     anyhow::bail!(
-        "this program was built without the feature `table`; `cargo install ptx-cli` builds it with the feature"
+        "this program was built without the feature `table`; in a checkout, `cargo install --path ptx-cli` builds it with the feature"
     )
 }

@@ -3,18 +3,23 @@
 use std::fs;
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
 use arrow_ipc::writer::StreamWriter;
-use ptx_report::clean;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ptx_report::{clean, counted};
 use ptx_table::{RecordBatch, Scan, ScanOptions, SchemaRef, Source, TableName};
 
 use super::{Args, Format, csv, json, parquet};
+use crate::format::of_extension;
+use crate::input::FIRST_UPDATE;
 use crate::output::{self, Out, Status};
 use crate::replace::NewFile;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    let format = format(args)?;
     let tables = args
         .tables
         .iter()
@@ -28,16 +33,31 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let names: Vec<&str> = args.columns.iter().map(String::as_str).collect();
         options = options.columns(table, &names)?;
     }
-    let mut writers = writers(args, &options)?;
+    let mut writers = writers(args, format, &options)?;
     let mut scan = Scan::new(sources(&args.files)?, &options);
+    let progress = RowProgress::new();
+    let mut row_counts = vec![0; writers.len()];
     for batch in &mut scan {
         let (table, batch) = batch?;
+        progress.advance(batch.num_rows());
+        let index = writers.iter().position(|(name, _)| *name == table);
+        if let Some(count) = index.and_then(|index| row_counts.get_mut(index)) {
+            *count += batch.num_rows();
+        }
         if let Some((_, writer)) = writers.iter_mut().find(|(name, _)| *name == table) {
             writer.write(&batch)?;
         }
     }
-    for (_, writer) in writers {
+    progress.finish();
+    let mut written = Vec::new();
+    for ((table, writer), rows) in writers.into_iter().zip(row_counts) {
         writer.finish()?;
+        written.push(format!("{table}: {}", counted(rows, "row")));
+    }
+    if let Some(path) = &args.output {
+        let path = path.to_string_lossy();
+        let written = written.join(", ");
+        output::success(format_args!("{written} written to {}", clean(&path)));
     }
     match scan.unreadable() {
         0 => Ok(Status::Ok),
@@ -49,6 +69,59 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             Ok(Status::UsageError)
         }
     }
+}
+
+/// The number of rows that were written, on standard error if that is a terminal and the work takes long.
+struct RowProgress {
+    bar: ProgressBar,
+    start: Instant,
+}
+
+impl RowProgress {
+    fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{human_pos} rows {elapsed}");
+        Self {
+            bar: match style {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            },
+            start: Instant::now(),
+        }
+    }
+
+    fn advance(&self, rows: usize) {
+        if self.bar.is_hidden() && output::shows_progress() && self.start.elapsed() >= FIRST_UPDATE
+        {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.inc(rows as u64);
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The extensions of output files with the formats that they select.
+const EXTENSIONS: [(&str, Format); 8] = [
+    ("parquet", Format::Parquet),
+    ("arrows", Format::Arrow),
+    ("arrow", Format::Arrow),
+    ("ipc", Format::Arrow),
+    ("ndjson", Format::Ndjson),
+    ("jsonl", Format::Ndjson),
+    ("json", Format::Ndjson),
+    ("csv", Format::Csv),
+];
+
+/// The format of the tables: that of the options, or of the extension of a single file.
+fn format(args: &Args) -> Result<Format> {
+    if let Some(format) = args.format.choice() {
+        return Ok(format);
+    }
+    let file = args.output.as_deref().filter(|_| args.tables.len() == 1);
+    Ok(of_extension(file, &EXTENSIONS)?.unwrap_or(Format::Parquet))
 }
 
 /// The sources of the rows. Standard input is read here.
@@ -113,7 +186,7 @@ fn create(path: &Path) -> Result<NewFile> {
 type Rows = fn(&RecordBatch, &mut Vec<u8>) -> Result<()>;
 
 /// A writer for each table.
-fn writers(args: &Args, options: &ScanOptions) -> Result<Vec<(TableName, Writer)>> {
+fn writers(args: &Args, format: Format, options: &ScanOptions) -> Result<Vec<(TableName, Writer)>> {
     let [(table, schema)] = options.tables() else {
         let Some(folder) = &args.output else {
             bail!("several tables need `--output DIR`");
@@ -124,13 +197,13 @@ fn writers(args: &Args, options: &ScanOptions) -> Result<Vec<(TableName, Writer)
             .tables()
             .iter()
             .map(|(table, schema)| {
-                let name = format!("{table}.{}", args.format.extension());
-                let writer = Writer::new(args.format, schema, Some(&folder.join(name)))?;
+                let name = format!("{table}.{}", format.extension());
+                let writer = Writer::new(format, schema, Some(&folder.join(name)))?;
                 Ok((*table, writer))
             })
             .collect();
     };
-    let writer = Writer::new(args.format, schema, args.output.as_deref())?;
+    let writer = Writer::new(format, schema, args.output.as_deref())?;
     Ok(vec![(*table, writer)])
 }
 

@@ -5,16 +5,19 @@ use std::fmt::Write as _;
 use ptx_report::clean;
 use ptx_report::source_frames::JsonFrame;
 
+use crate::output;
+
 use super::record::{JsonAccess, JsonBytes, JsonStep, JsonThread, JsonValue};
 
 /// A line for the step, and one for each thread with values or accesses.
 pub(super) fn lines(file: &str, step: &JsonStep<'_>) -> Vec<String> {
     let [x, y, z] = step.block;
-    let mut first = format!("{file}:{}", step.line);
+    let mut first = output::name(format_args!("{file}:{}", step.line));
     if let Some(line) = step.source.first().map(JsonFrame::short) {
         let _ = write!(first, " ({line})");
     }
-    let _ = write!(first, ": {}", clean(step.instruction));
+    let instruction = output::heading(clean(step.instruction));
+    let _ = write!(first, ": {instruction}");
     let _ = write!(first, "  block ({x}, {y}, {z}), warp {}", step.warp);
     let _ = write!(first, ", lanes {:08x}", step.active);
     if step.active != step.mask {
