@@ -4,6 +4,7 @@ import ast
 import doctest
 import inspect
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import ptxkit
 
 PACKAGE = Path(ptxkit.__file__).parent
-DOCS = Path(os.environ.get("PTXKIT_DOCS", Path(__file__).parents[2] / "docs"))
+DOCS = Path(os.environ.get("PTXKIT_DOCS", Path(__file__).parents[3] / "docs"))
 
 
 def public():
@@ -46,6 +47,27 @@ OF_SCAN = {"Batch", "Batches", "Scan", "Table"}
 @pytest.mark.parametrize("name", [n for n in NAMES if "." not in n and n not in OF_SCAN])
 def test_has_an_example(name):
     assert ">>>" in inspect.getdoc(NAMES[name])
+
+
+PAGES = [DOCS.parent / "README.md", DOCS.parent / "bindings/python/README.md", *DOCS.rglob("*.md")]
+# `tests_tables` runs the code of `scale.md`, with databases.
+PAGE_NAMES = sorted(page.relative_to(DOCS.parent).as_posix() for page in PAGES if page.name != "scale.md")
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+
+
+@pytest.mark.parametrize("page", PAGE_NAMES)
+def test_the_python_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    """The blocks of a page are one session, in a folder in which `corpus` is the one of the repository."""
+    blocks = [b for b in BLOCK.findall((DOCS.parent / page).read_text(encoding="utf-8")) if not b.startswith(">>>")]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus").symlink_to(DOCS.parent / "corpus")
+    names = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+
+
+def test_pages_have_python_code():
+    assert sum(bool(BLOCK.search((DOCS.parent / page).read_text(encoding="utf-8"))) for page in PAGE_NAMES) >= 3
 
 
 def test_the_examples_of_the_guide_are_right():
