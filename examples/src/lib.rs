@@ -12,6 +12,8 @@ pub mod back_end;
 pub mod checked;
 pub mod evaluate;
 pub mod expression;
+#[cfg(doctest)]
+mod guides;
 pub mod hopper;
 pub mod kernel;
 pub mod lower;

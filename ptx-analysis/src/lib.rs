@@ -30,8 +30,3 @@ pub use ptx_dataflow::{
 #[cfg(feature = "count-builds")]
 #[doc(hidden)]
 pub use ptx_dataflow::internals::take_builds;
-
-/// `docs/analyzing.md`, whose examples run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/analyzing.md")]
-struct Tour;

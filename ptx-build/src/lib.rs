@@ -96,8 +96,3 @@ pub use operand::{
 pub use section::{Datum, DatumValue};
 pub use statement::InstBuilder;
 pub use template::AsmStyle;
-
-/// `docs/building.md`, whose examples run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/building.md")]
-struct Tour;

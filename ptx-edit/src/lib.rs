@@ -110,8 +110,3 @@ pub mod raw {
 
 #[cfg(doc)]
 use ptx_ir::Module;
-
-/// `docs/editing.md`, whose examples run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/editing.md")]
-struct Tour;

@@ -20,11 +20,6 @@
 #[macro_use]
 extern crate alloc;
 
-/// `docs/linting.md`, whose examples run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/linting.md")]
-struct Guide;
-
 mod addresses;
 mod context;
 mod declarations;

@@ -64,13 +64,3 @@ pub use renumber::renumber;
 pub use retarget::{RetargetError, retarget};
 pub use split::{Split, split};
 pub use strip::strip;
-
-/// `docs/transforming.md`, whose examples run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/transforming.md")]
-struct Tour;
-
-/// `docs/cleanups.md`, whose examples run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/cleanups.md")]
-struct Cleanups;

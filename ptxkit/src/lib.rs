@@ -78,11 +78,7 @@ pub use ptx_verify as verify;
 #[doc(inline)]
 pub use ptx_vm as vm;
 
-/// The examples of the two README files are tests.
+/// The example of the README file is a test.
 #[cfg(doctest)]
-mod readme {
-    #[doc = include_str!("../README.md")]
-    struct Package;
-    #[doc = include_str!("../../README.md")]
-    struct Repository;
-}
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,6 +4,7 @@ mod building;
 mod built_modules;
 mod clients;
 mod evaluate;
+mod guides;
 mod kernels;
 mod rewrites;
 mod run;
