@@ -271,6 +271,15 @@ pub(super) const STEPS: &[Step] = &[
         run: |step| step.script("workflows", &[]),
     },
     Step {
+        name: "site",
+        title: "documentation as a site, and links",
+        group: Group::Checks,
+        after: &[],
+        needs: &[Need::Unix],
+        builds_workspace: false,
+        run: |step| step.script("site", &[]),
+    },
+    Step {
         name: "smt",
         title: "what instructions compute, evaluated with z3",
         group: Group::Recomputed,
