@@ -49,7 +49,7 @@ def on_page_markdown(markdown, page, config, files):
     markdown = re.sub(r"\A<!--.*?-->\s*", "", markdown, flags=re.S)
     parts = CODE.split(spaced_lists(markdown))
     for index in range(0, len(parts), 2):
-        parts[index] = LINK.sub(lambda link: rewritten(link, path, page.file.src_uri, config.repo_url), parts[index])
+        parts[index] = LINK.sub(lambda link: rewritten(link, path, page.file.src_uri, config.extra["repository"]), parts[index])
     return "".join(parts)
 
 
