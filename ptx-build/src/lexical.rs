@@ -2,8 +2,7 @@
 
 use alloc::string::String;
 
-use ptx_ir::constant::read_expression;
-use ptx_ir::raw::scan;
+use ptx_ir::raw::{read_expression, scan};
 use ptx_ir::{Code, Limits};
 use ptx_isa::SpecialReg;
 

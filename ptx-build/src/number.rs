@@ -2,8 +2,9 @@
 
 use alloc::string::{String, ToString};
 
-use ptx_ir::constant::{ConstValue, read_expression};
+use ptx_ir::ConstValue;
 use ptx_ir::raw::RawModule;
+use ptx_ir::raw::read_expression;
 use ptx_ir::{Immediate, Limits, Module, NameId, Operand, OperandPool};
 
 use crate::error::BuildError;

@@ -3,7 +3,8 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use ptx_ir::constant::{ConstValue, read_expression};
+use ptx_ir::ConstValue;
+use ptx_ir::raw::read_expression;
 use ptx_ir::raw::{OperandSlot, RawBody, RawModule, scan};
 use ptx_ir::{
     Address, AddressForm, Binding, BodyId, Declarator, DirectiveStmt, GuardSense, Immediate, Inst,

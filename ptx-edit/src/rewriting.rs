@@ -9,7 +9,8 @@ use ptx_ir::{Limits, Module, OffsetMap, Rewritten};
 ///
 /// ```
 /// use ptx_edit::Rewriting;
-/// use ptx_ir::{Span, TextPatches};
+/// use ptx_ir::Span;
+/// use ptx_ir::raw::TextPatches;
 /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n// old\n.entry k() { ret; }\n").module;
 /// let mut patches = TextPatches::new();
 /// patches.remove(Span::new(27, 34));

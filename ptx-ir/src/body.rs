@@ -267,22 +267,27 @@ impl Body {
     /// Every statement with its id, in order.
     #[inline]
     #[must_use]
-    pub fn statements(&self) -> Statements<'_> {
+    pub fn statements(&self) -> impl DoubleEndedIterator<Item = (StmtId, Statement)> + Clone {
         Statements::all(&self.statements, self.placed(), Some(Statement::Removed))
     }
 
     /// Every statement with its id, in order, removed ones included.
     #[doc(hidden)]
     #[must_use]
-    pub fn all_statements(&self) -> Statements<'_> {
+    pub fn all_statements(&self) -> impl DoubleEndedIterator<Item = (StmtId, Statement)> + Clone {
         Statements::all(&self.statements, self.placed(), None)
     }
 
     /// The statements from `first` up to, not including, `end`; up to the last one where `end` is not a statement.
     #[inline]
     #[must_use]
-    pub fn range(&self, first: StmtId, end: StmtId) -> Statements<'_> {
-        self.statements().between(first, end)
+    pub fn range(
+        &self,
+        first: StmtId,
+        end: StmtId,
+    ) -> impl DoubleEndedIterator<Item = (StmtId, Statement)> + Clone {
+        Statements::all(&self.statements, self.placed(), Some(Statement::Removed))
+            .between(first, end)
     }
 
     /// Every instruction with its id, in the order of the statements.
@@ -326,6 +331,7 @@ impl Body {
     }
 
     /// Whether the body was parsed from the source of the module, and was not built.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub fn is_in_source(&self) -> bool {
@@ -349,9 +355,11 @@ impl Body {
         /// One past the `}`, counted from [`base`](Self::base).
         end: u32 = end;
         /// Whether the closing `}` is there.
+        #[doc(hidden)]
         is_closed: bool = closed;
         /// Every statement by id, removed ones included. [`statements`](Self::statements) gives them in
         /// the order of the text.
+        #[doc(hidden)]
         statement_table: &PrimaryMap<StmtId, Statement> = &statements;
         /// The span of each statement of [`statement_table`](Self::statement_table), from
         /// [`base`](Self::base).
@@ -370,6 +378,7 @@ impl Body {
         /// The labels.
         labels: &PrimaryMap<LabelId, Label> = &labels;
         /// The inner scopes; scope `n` is at index `n - 1`, as scope 0 is the function itself.
+        #[doc(hidden)]
         inner_scopes: &[Scope] = &inner_scopes;
         /// The declarations.
         declarations: &Declarations = &declarations;

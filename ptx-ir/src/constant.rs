@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::Span;
-use crate::lex::NumberError;
+use crate::lex::number::NumberError;
 use crate::lex::number::{NumberValue, number_value, scan_number};
 use crate::lex::scan::{self, Trivia, peek};
 
@@ -41,6 +41,7 @@ impl ConstValue {
     pub const INVALID: Self = Self::new(0, ConstKind::Invalid);
 
     /// A value from its bits.
+    #[doc(hidden)]
     #[must_use]
     pub const fn new(bits: u64, kind: ConstKind) -> Self {
         Self {
@@ -51,6 +52,7 @@ impl ConstValue {
     }
 
     /// A signed integer.
+    #[doc(hidden)]
     #[must_use]
     pub const fn signed(value: i64) -> Self {
         Self::new(value as u64, ConstKind::Signed)
@@ -247,7 +249,7 @@ pub fn continues_expression(byte: u8) -> bool {
 /// Reads and evaluates the longest constant expression at `pos`.
 ///
 /// ```
-/// let e = ptx_ir::constant::read_expression(b"(1 + 2) * -3, 4", 0, 100);
+/// let e = ptx_ir::raw::read_expression(b"(1 + 2) * -3, 4", 0, 100);
 /// assert_eq!(e.end, 12);
 /// assert_eq!(e.value.unwrap().as_int(), Some(-9));
 /// ```

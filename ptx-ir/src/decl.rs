@@ -94,6 +94,7 @@ impl TableRange {
     pub const EMPTY: Self = Self { start: 0, len: 0 };
 
     /// The elements of `table` in this range.
+    #[doc(hidden)]
     pub fn of<T>(self, table: &[T]) -> &[T] {
         let start = self.start as usize;
         table
@@ -182,6 +183,7 @@ pub struct Declarations {
 impl Declarations {
     ptx_isa::getters! {
         /// The declarators of all declarations.
+        #[doc(hidden)]
         all_declarators: &[Declarator] = &declarators;
         /// The attributes of all declarations and functions.
         attributes: &[Attribute] = &attributes;

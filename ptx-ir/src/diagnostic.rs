@@ -456,6 +456,7 @@ impl Diagnostic {
     }
 
     /// Whether it has a fix that is the only one that can be meant.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_machine_applicable(&self) -> bool {
         !self.fix.is_empty() && self.applicability == Applicability::MachineApplicable
@@ -473,6 +474,7 @@ impl Diagnostic {
 
     /// Moves it to another text. `place` gives the place of a span there, `None` outside of it: labels and repeats without a
     /// place are removed, and a fix with such an edit.
+    #[doc(hidden)]
     pub fn relocate(&mut self, place: impl Fn(Span) -> Option<Span>) {
         self.span = place(self.span).unwrap_or(self.span);
         let repeats = self
@@ -508,6 +510,7 @@ impl Diagnostic {
     }
 
     /// Removes the repeats, each with its own message, if it has one.
+    #[doc(hidden)]
     pub fn take_repeats(&mut self) -> Vec<(Span, Option<String>)> {
         let spans = core::mem::take(&mut self.repeats).into_vec();
         let messages = core::mem::take(&mut self.repeat_messages)
@@ -519,6 +522,7 @@ impl Diagnostic {
     }
 
     /// Replaces the repeats. One without its own message gets that of the diagnostic if others have one.
+    #[doc(hidden)]
     pub fn set_repeats(&mut self, repeats: impl IntoIterator<Item = (Span, Option<String>)>) {
         let (spans, messages): (Vec<Span>, Vec<Option<String>>) = repeats.into_iter().unzip();
         self.repeats = spans.into();

@@ -10,7 +10,7 @@ use core::ops::{Index, IndexMut};
 
 use crate::cow_vec::CowVec;
 
-/// A typed 32-bit index into a [`PrimaryMap`].
+/// A typed 32-bit index into a [`PrimaryMap`]. All ids of this crate implement it.
 pub trait EntityId: Copy + Eq {
     /// The id of position `index`.
     fn from_index(index: usize) -> Self;
@@ -34,6 +34,7 @@ macro_rules! entity_ids {
             }
 
             /// The position of this id.
+            #[doc(hidden)]
             #[inline]
             pub const fn as_u32(self) -> u32 {
                 self.0
@@ -52,6 +53,7 @@ macro_rules! entity_ids {
             }
         }
 
+        #[automatically_derived]
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, concat!($prefix, "{}"), self.0)

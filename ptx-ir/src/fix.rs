@@ -3,7 +3,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::{Code, Diagnostic, LineIndex, Rewritten, Severity, Span, TextPatches};
+use crate::patch::TextPatches;
+use crate::{Code, Diagnostic, LineIndex, Rewritten, Severity, Span};
 
 /// Makes the edits of the [fix](Diagnostic::fix) of a diagnostic, whatever its certainty; `None` without a fix, or if an edit is
 /// outside of the source.

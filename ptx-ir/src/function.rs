@@ -12,6 +12,7 @@ use crate::{NameId, SymbolId};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BodyId(u32);
 
+#[doc(hidden)]
 impl EntityId for BodyId {
     fn from_index(index: usize) -> Self {
         Self(index as u32)

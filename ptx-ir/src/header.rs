@@ -19,6 +19,7 @@ pub struct Header {
 
 impl Module {
     /// Whether an item is a directive that modules begin with: `.version`, `.target` or `.address_size`.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_header(&self, item: Item) -> bool {
         matches!(
@@ -37,6 +38,7 @@ impl Module {
     /// let (_, span) = module.header_value(Directive::Target).expect("there is a target");
     /// assert_eq!(span.expect("it was parsed").of(module.source()), b"sm_90");
     /// ```
+    #[doc(hidden)]
     #[must_use]
     pub fn header_value(&self, directive: Directive) -> Option<(ItemId, Option<Span>)> {
         let is_wanted = |item: Item| self.directive(item) == Some(directive);

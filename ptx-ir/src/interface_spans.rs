@@ -126,6 +126,7 @@ impl Module {
     /// assert_eq!(spans.name.of(text), b"f");
     /// assert_eq!(spans.params.unwrap().elements[1].of(text), b".reg .b32 b");
     /// ```
+    #[doc(hidden)]
     #[must_use]
     pub fn interface_spans(&self, function: FuncId) -> Option<InterfaceSpans> {
         let record = self.functions().get(function).filter(|f| !f.raw_header)?;

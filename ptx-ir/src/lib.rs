@@ -16,7 +16,7 @@ mod body;
 mod budget;
 mod comments;
 pub mod compare;
-pub mod constant;
+mod constant;
 mod constructors;
 mod cow_vec;
 mod decl;
@@ -61,6 +61,7 @@ mod trivia_map;
 pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, Scope, Statement};
 pub use budget::{Budget, BudgetExhausted};
 pub use comments::{CommentPlace, Comments};
+pub use constant::{ConstKind, ConstValue};
 pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
@@ -75,18 +76,16 @@ pub use entity::{
 pub use fix::{Fixed, apply_fix, apply_fixes, fix_all};
 pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
 pub use header::Header;
-pub use interface_spans::{InterfaceSpans, ListSpans};
 pub use limits::Limits;
 pub use memory_layout::MemoryLayout;
 pub use module::{Item, Module, Section, SectionEntry};
 pub use offset_map::OffsetMap;
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
 pub use operand_walk::{OperandParts, OperandWalk};
-pub use patch::{Patch, Rewritten, TextPatches};
+pub use patch::{Patch, Rewritten};
 pub use ptx_isa::{Component, Selector};
 pub use revisions::Changed;
 pub use signature::{Signature, Signatures, Word};
 pub use source_text::SourceText;
-pub use span::{LineColumn, LineCursor, LineIndex, Span};
+pub use span::{LineColumn, LineIndex, Span};
 pub use statement_order::Position;
-pub use statements::{InOrder, Items, Statements};

@@ -193,7 +193,7 @@ impl Module {
     /// Every item with its id, in order.
     #[inline]
     #[must_use]
-    pub fn items(&self) -> Items<'_> {
+    pub fn items(&self) -> impl DoubleEndedIterator<Item = (ItemId, Item)> + Clone {
         let placed = self.edits.as_deref().filter(|e| e.changes_order());
         Items::all(&self.items, placed, Some(Item::Removed))
     }
@@ -201,7 +201,7 @@ impl Module {
     /// Every item with its id, in order, removed ones included.
     #[doc(hidden)]
     #[must_use]
-    pub fn all_items(&self) -> Items<'_> {
+    pub fn all_items(&self) -> impl DoubleEndedIterator<Item = (ItemId, Item)> + Clone {
         let placed = self.edits.as_deref().filter(|e| e.changes_order());
         Items::all(&self.items, placed, None)
     }
@@ -243,6 +243,7 @@ impl Module {
 
     /// For each symbol, the first symbol with the same name, which represents all members of a range such as `t<4>`. Linear in
     /// the number of names.
+    #[doc(hidden)]
     #[must_use]
     pub fn first_symbols(&self) -> Vec<SymbolId> {
         let mut plain_symbols = vec![None; self.names.len()];
@@ -317,6 +318,7 @@ impl Module {
         header: Header = header;
         /// Every item by id, removed ones included. [`items`](Self::items) gives them in the order of
         /// the text.
+        #[doc(hidden)]
         item_table: &PrimaryMap<ItemId, Item> = &items;
         /// The span of each item of [`item_table`](Self::item_table).
         #[doc(hidden)]
@@ -355,12 +357,14 @@ impl Module {
     }
 
     /// The id of a spelling, if the module has it.
+    #[doc(hidden)]
     #[must_use]
     pub fn find_name(&self, text: &[u8]) -> Option<NameId> {
         self.names.find(text).map(NameId::new)
     }
 
     /// The number of spellings; ids of names are below it.
+    #[doc(hidden)]
     #[must_use]
     pub fn name_count(&self) -> usize {
         self.names.len()

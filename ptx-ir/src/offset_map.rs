@@ -41,6 +41,7 @@ impl OffsetMap {
     }
 
     /// The map of a text of `len` bytes that did not change.
+    #[doc(hidden)]
     #[must_use]
     pub fn identity(len: u32) -> Self {
         let mut map = Self::new();
@@ -50,6 +51,7 @@ impl OffsetMap {
 
     /// Adds a range of `len` unchanged bytes, at `old` in the old text and at `new` in the new one. Ranges are added in the order of
     /// the new text. A range that overlaps an earlier one in either text is ignored.
+    #[doc(hidden)]
     pub fn push(&mut self, old: u32, new: u32, len: u32) {
         if len == 0 || self.pieces.last().is_some_and(|p| p.new + p.len > new) {
             return;

@@ -154,6 +154,7 @@ impl OperandRange {
     }
 
     /// These operands of the pool that holds `operands`.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub fn of(self, operands: &[Operand]) -> &[Operand] {
@@ -164,6 +165,7 @@ impl OperandRange {
     }
 
     /// The position of the `index`-th operand.
+    #[doc(hidden)]
     #[must_use]
     pub const fn at(self, index: u32) -> OperandRef {
         OperandRef::new(self.start + index)
@@ -236,12 +238,14 @@ impl OperandPool {
     }
 
     /// Every operand in the pool, the parts of composed ones included.
+    #[doc(hidden)]
     #[must_use]
     pub fn operands(&self) -> &[Operand] {
         &self.operands
     }
 
     /// Every address expression in the pool.
+    #[doc(hidden)]
     #[must_use]
     pub fn addresses(&self) -> &[Address] {
         self.addresses.as_slice()

@@ -122,6 +122,7 @@ impl<'p> OperandWalk<'p> {
     }
 
     /// The next operand; its parts are skipped.
+    #[doc(hidden)]
     pub fn next_whole(&mut self) -> Option<Operand> {
         self.worklist.pop().map(|(_, operand)| operand)
     }

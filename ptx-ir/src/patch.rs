@@ -50,6 +50,7 @@ pub struct Rewritten {
 
 impl Rewritten {
     /// A text with the map that leads to it.
+    #[doc(hidden)]
     #[must_use]
     pub const fn new(text: Vec<u8>, map: OffsetMap) -> Self {
         Self { text, map }
@@ -59,7 +60,8 @@ impl Rewritten {
 /// Patches of a text, in any order.
 ///
 /// ```
-/// use ptx_ir::{Span, TextPatches};
+/// use ptx_ir::Span;
+/// use ptx_ir::raw::TextPatches;
 /// let mut patches = TextPatches::new();
 /// patches.replace(Span::new(4, 7), "two");
 /// patches.insert(0, ">> ");

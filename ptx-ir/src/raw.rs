@@ -30,17 +30,19 @@ use crate::{
 };
 
 pub use crate::body::StmtSpan;
-pub use crate::constant::{Expression, continues_expression, read_expression};
+pub use crate::constant::{ConstError, Expression, continues_expression, read_expression};
 pub use crate::declaration_spans::{DeclarationSpans, DeclaratorSpans};
 pub use crate::edit_log::{Change, Edits, NewText, Patch};
 pub use crate::entity_set::EntitySet;
+pub use crate::interface_spans::{InterfaceSpans, ListSpans};
 pub use crate::intern::Interner;
 pub use crate::operand_walk::OperandSlot;
-pub use crate::patch::{Piece, pieces};
+pub use crate::patch::{Piece, TextPatches, pieces};
 pub use crate::scopes::add_scope;
 pub use crate::share::{
     SHARED_TEXT, body_with_capacity, clear, finish, share, split_off, without_tables,
 };
+pub use crate::span::LineCursor;
 pub use crate::text_change::TextChange;
 
 /// Declares modules with the public items of other modules of this crate.

@@ -52,6 +52,7 @@ impl<'s> NamedSource<'s> {
     }
 
     /// A source whose lines are indexed already.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_lines(name: &'s str, source: &'s [u8], lines: &'s LineIndex) -> Self {
         Self {
@@ -104,6 +105,7 @@ impl Renderer {
     }
 
     /// As [`render`](Self::render), with a note below the source lines.
+    #[doc(hidden)]
     #[must_use]
     pub fn render_with(
         &self,
@@ -436,6 +438,7 @@ fn visible(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Returns `text` for one line of a terminal, of an annotation or of a page: control characters, overrides of the direction of
 /// writing and invisible characters are escaped.
+#[doc(hidden)]
 #[must_use]
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {

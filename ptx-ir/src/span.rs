@@ -25,6 +25,7 @@ impl Span {
     }
 
     /// The span between two positions of a source no longer than [`Limits`](crate::Limits) allow.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub const fn at(start: usize, end: usize) -> Self {
@@ -63,6 +64,7 @@ impl Span {
     }
 
     /// Returns the span counted from `base` bytes earlier.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub const fn shifted(self, base: u32) -> Self {
@@ -151,7 +153,8 @@ impl LineIndex {
 /// Finds lines and columns; fast for offsets that ascend.
 ///
 /// ```
-/// use ptx_ir::{LineCursor, LineIndex};
+/// use ptx_ir::LineIndex;
+/// use ptx_ir::raw::LineCursor;
 /// let source = b"ab\ncd\n";
 /// let lines = LineIndex::new(source);
 /// let mut cursor = LineCursor::new(&lines, source);

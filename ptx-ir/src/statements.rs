@@ -1,6 +1,5 @@
 //! The statements of a body, and the items of a module, in order.
 
-use core::fmt;
 use core::mem::{Discriminant, discriminant};
 use core::ops::Range;
 
@@ -8,15 +7,14 @@ use crate::edit_log::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::{Item, ItemId, Statement, StmtId};
 
-/// Iterates over statements with their ids, in order. Made by [`Body::statements`](crate::Body::statements) and
-/// [`Body::range`](crate::Body::range).
-pub type Statements<'b> = InOrder<'b, StmtId, Statement>;
+/// Iterates over statements with their ids, in order.
+pub(crate) type Statements<'b> = InOrder<'b, StmtId, Statement>;
 
-/// Iterates over the items of a module with their ids, in order. Made by [`Module::items`](crate::Module::items).
-pub type Items<'m> = InOrder<'m, ItemId, Item>;
+/// Iterates over the items of a module with their ids, in order.
+pub(crate) type Items<'m> = InOrder<'m, ItemId, Item>;
 
 /// Iterates over records in an order that edits may have changed: see [`Statements`] and [`Items`].
-pub struct InOrder<'m, K, V> {
+pub(crate) struct InOrder<'m, K, V> {
     rows: &'m [V],
     order: Order<'m, K>,
     /// The variant of the placeholder for a removed statement, which is skipped; `None` if removed statements are included.
@@ -147,11 +145,5 @@ impl<K: Copy, V: Copy> Clone for InOrder<'_, K, V> {
             order: self.order.clone(),
             removed: self.removed,
         }
-    }
-}
-
-impl<K, V> fmt::Debug for InOrder<'_, K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("InOrder")
     }
 }

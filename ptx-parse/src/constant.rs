@@ -3,11 +3,11 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::constant::{self, ConstError, ConstValue, continues_expression};
-use ptx_ir::lex::NumberError;
+use ptx_ir::ConstValue;
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::raw::RawModule;
 use ptx_ir::raw::scan::{self, Trivia, class, is};
+use ptx_ir::raw::{self, ConstError, continues_expression};
+use ptx_ir::raw::{RawModule, number::NumberError};
 use ptx_ir::{Code, Diagnostic, Immediate, NameId, Operand, Span};
 
 use crate::cursor::ParseResult;
@@ -71,7 +71,7 @@ impl Parser<'_> {
     #[inline(never)]
     fn expression(&mut self) -> ParseResult<Operand> {
         let start = self.cursor.pos;
-        let read = constant::read_expression(self.cursor.src, start, self.limits.nesting);
+        let read = raw::read_expression(self.cursor.src, start, self.limits.nesting);
         let value = match read.value {
             Ok(value) => value,
             Err((error, span)) => {
@@ -199,7 +199,7 @@ fn with_likely_number(error: Diagnostic, text: &str) -> Diagnostic {
         return error.with_help(help).with_fix(span, number);
     }
     let integer = text.trim_end_matches(['u', 'U', 'l', 'L']);
-    let read = constant::read_expression(integer.as_bytes(), 0, 1);
+    let read = raw::read_expression(integer.as_bytes(), 0, 1);
     if read.value.is_ok() && read.end == integer.len() {
         let help = format!("write `{integer}`: numbers have no suffix but `U`");
         return error
@@ -246,7 +246,7 @@ fn likely_number(text: &str) -> Option<String> {
         number.extend(core::iter::repeat_n('0', len - number.len()));
     }
     let number = format!("{prefix}{number}");
-    let read = constant::read_expression(number.as_bytes(), 0, 1);
+    let read = raw::read_expression(number.as_bytes(), 0, 1);
     (read.value.is_ok() && read.end == number.len()).then_some(number)
 }
 

@@ -2,8 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use ptx_ir::constant;
-use ptx_ir::raw::{RawBody, scan};
+use ptx_ir::raw::{self, RawBody, scan};
 use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
     Prototype, Span, Statement,
@@ -293,7 +292,7 @@ impl Parser<'_> {
 
     /// Parses the literal at `start..end`, which may have a sign before it.
     pub(crate) fn integer_literal(&mut self, start: usize, end: usize) -> ParseResult<Operand> {
-        let read = constant::read_expression(&self.cursor.src[..end], start, 1);
+        let read = raw::read_expression(&self.cursor.src[..end], start, 1);
         match read.value {
             Ok(value) if read.end == end && value.as_int().is_some() => {
                 let text = self.intern(start, end);

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use ptx_ir::constant;
+use ptx_ir::raw;
 use ptx_ir::raw::scan::{self, class, is};
 use ptx_ir::{Address, AddressForm, Code, Operand, Selector, Span};
 use ptx_isa::Directive;
@@ -395,7 +395,7 @@ impl Parser<'_> {
     fn negative_offset(&mut self) -> Box<Record> {
         let start = self.cursor.pos;
         self.cursor.advance(1);
-        let offset = constant::read_expression(self.cursor.src, self.cursor.pos, 64);
+        let offset = raw::read_expression(self.cursor.src, self.cursor.pos, 64);
         if offset.value.is_err() {
             self.cursor.pos = start;
             let mut error = *self.cursor.unexpected("a constant offset");

@@ -1,6 +1,7 @@
 //! Ranges of the source with lines and columns.
 
-use ptx_ir::{LineCursor, LineIndex, Span};
+use ptx_ir::raw::LineCursor;
+use ptx_ir::{LineIndex, Span};
 use serde::Serialize;
 
 /// A range of bytes with the lines and columns of its ends.

@@ -1,7 +1,7 @@
 //! The values that an instruction reads and writes: conversion of registers, constants, signs and selectors to the operands of a computation,
 //! and of its results to the contents of registers.
 
-use ptx_ir::constant::ConstKind;
+use ptx_ir::ConstKind;
 use ptx_ir::facts::{Facts, RegAccess, RegisterComponent};
 use ptx_ir::{Body, Operand};
 use ptx_isa::{RegisterClass, ScalarType, SpecialReg, TypeKind};

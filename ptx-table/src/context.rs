@@ -9,9 +9,9 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity, Uniformity};
 use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
+use ptx_ir::raw::LineCursor;
 use ptx_ir::{
-    Body, FuncId, Function, InstId, LineCursor, LineIndex, Module, Signature, Span, Statement,
-    StmtId,
+    Body, FuncId, Function, InstId, LineIndex, Module, Signature, Span, Statement, StmtId,
 };
 use ptx_report::clean;
 use ptx_report::function_values::FunctionValues;

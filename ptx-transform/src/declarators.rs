@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{DeclarationSpans, DeclaratorSpans};
-use ptx_ir::{Module, Span, TextPatches};
+use ptx_ir::raw::{DeclarationSpans, DeclaratorSpans, TextPatches};
+use ptx_ir::{Module, Span};
 
 /// A declaration such as `.visible .global .u32 a, b[2] = {1, 2};`.
 pub(crate) struct Declaration(Option<DeclarationSpans>);

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use ptx_edit::Rewriting;
-use ptx_ir::raw::EntitySet;
+use ptx_ir::raw::{EntitySet, TextPatches};
 use ptx_ir::{
     Body, Code, DeclId, Diagnostic, DirectiveId, EntityId, Item, Module, NameId, Operand,
-    SectionId, Span, SymbolId, TextPatches,
+    SectionId, Span, SymbolId,
 };
 use ptx_isa::Directive;
 

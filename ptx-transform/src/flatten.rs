@@ -5,9 +5,8 @@ use alloc::vec::Vec;
 
 use ptx_edit::raw::{EntityMap, NameForm, TakenNames};
 use ptx_edit::{Entity, NameRef, Names, Renaming, Rewriting};
-use ptx_ir::{
-    Body, EntityId, FuncId, Item, Module, NameId, Rewritten, ScopeId, Statement, TextPatches,
-};
+use ptx_ir::raw::TextPatches;
+use ptx_ir::{Body, EntityId, FuncId, Item, Module, NameId, Rewritten, ScopeId, Statement};
 
 use crate::printed::rewrite;
 use crate::renumber::whole_lines;

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use ptx_edit::Rewriting;
-use ptx_ir::{Diagnostic, Limits, Module, Span, TextPatches};
+use ptx_ir::raw::TextPatches;
+use ptx_ir::{Diagnostic, Limits, Module, Span};
 
 use crate::printed::Printed;
 

@@ -70,8 +70,9 @@ pub fn insert_preheader(
         return Err(missing());
     }
     // Declarations at the start of the function stay before it.
-    let mut statements = editor.body().range(block.first, block.end);
-    let (header_label, _) = statements
+    let (header_label, _) = editor
+        .body()
+        .range(block.first, block.end)
         .find(|(_, statement)| matches!(statement, Statement::Label(_)))
         .ok_or_else(missing)?;
     let (label, draft) = editor.label(name)?;

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use ptx_edit::raw::{EntityMap, NameForm, TakenNames};
 use ptx_edit::{Entity, Names, Rewriting};
-use ptx_ir::raw::{EntitySet, name::split_numeric_suffix};
-use ptx_ir::{Body, Module, NameId, RegDeclId, Rewritten, Span, TextPatches};
+use ptx_ir::raw::{EntitySet, TextPatches, name::split_numeric_suffix};
+use ptx_ir::{Body, Module, NameId, RegDeclId, Rewritten, Span};
 
 use crate::printed::rewrite;
 use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};

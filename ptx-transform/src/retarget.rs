@@ -4,7 +4,8 @@ use alloc::string::ToString;
 use core::fmt;
 
 use ptx_edit::Rewriting;
-use ptx_ir::{Module, TextPatches};
+use ptx_ir::Module;
+use ptx_ir::raw::TextPatches;
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::printed::Printed;

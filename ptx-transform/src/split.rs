@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_edit::Rewriting;
-use ptx_ir::raw::EntitySet;
-use ptx_ir::{Diagnostic, FunctionKind, Item, Linkage, Module, SymbolId, SymbolKind, TextPatches};
+use ptx_ir::raw::{EntitySet, TextPatches};
+use ptx_ir::{Diagnostic, FunctionKind, Item, Linkage, Module, SymbolId, SymbolKind};
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
 use crate::dependencies::{Dependencies, mentioned};

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use ptx_edit::Rewriting;
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Item, Module, Rewritten, Span, TextPatches};
+use ptx_ir::raw::TextPatches;
+use ptx_ir::{Item, Module, Rewritten, Span};
 use ptx_isa::Directive;
 
 use crate::debug;

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::iter::Peekable;
 
-use ptx_ir::constant::ConstKind;
+use ptx_ir::ConstKind;
 use ptx_ir::raw::query::{NameKind, NameTypes};
 use ptx_ir::{
     Binding, Body, Declarator, Interface, ListId, Operand, Param, RegId, Statement, StmtId,

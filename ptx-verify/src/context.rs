@@ -6,7 +6,7 @@ use core::cell::OnceCell;
 
 use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
-use ptx_ir::constant::ConstKind;
+use ptx_ir::ConstKind;
 use ptx_ir::raw::query::Environment;
 use ptx_ir::{Body, Diagnostic, Module, Operand, OperandPool, StmtId};
 use ptx_isa::{PtxVersion, TargetOption};

@@ -1,7 +1,7 @@
 //! Debug information: files, locations, and the data of sections. Manual 11.5.
 
 use hashbrown::{HashMap, HashSet};
-use ptx_ir::constant::ConstKind;
+use ptx_ir::ConstKind;
 use ptx_ir::{
     Body, Item, Module, NameId, Operand, OperandPool, Section, SectionEntry, Span, Statement,
 };

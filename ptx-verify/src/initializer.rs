@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::constant::ConstKind;
+use ptx_ir::ConstKind;
 use ptx_ir::{
     Binding, DeclId, Declarator, Linkage, ListId, Operand, OperandPool, OperandRef, Span,
     SymbolKind, VarDecl, VarId,

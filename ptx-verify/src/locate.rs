@@ -1,8 +1,8 @@
 //! Resolves locations to spans. A statement is tokenized once for all locations in it.
 
 use alloc::vec::Vec;
-use ptx_ir::constant::read_expression;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::raw::read_expression;
 use ptx_ir::{Module, NameId, Span};
 
 use crate::location::{Location, Part, Word};

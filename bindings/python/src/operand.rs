@@ -1,6 +1,6 @@
 //! Operands of instructions.
 
-use ptxkit::ir::constant::ConstKind;
+use ptxkit::ir::ConstKind;
 use ptxkit::ir::{Body, FuncId, Operand as IrOperand, OperandParts, SymbolId, SymbolKind};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use ptx_analysis::cfg::Block;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{InstId, Statement, StmtId};
+use ptx_ir::{EntityId, InstId, Statement, StmtId};
 use ptx_isa::{Modifier, Opcode};
 use ptx_semantics::fold::{Operation, Video, fold};
 use ptx_semantics::smt::{Formula, Input, Sort, SortedTerm};
@@ -220,7 +220,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     let words: String = modifiers.iter().map(|modifier| modifier.text()).collect();
                     println!(
                         "{path}: instruction {}: {}{words} of {} sources, proved: {proved:?}",
-                        window[2].as_u32(),
+                        window[2].index(),
                         opcode.text(),
                         sources.len()
                     );

@@ -4,8 +4,8 @@ use ptx_ir::facts::{Callees, ModuleFacts};
 use ptx_ir::raw::query::{Environment, Mnemonic, NameTypes, Queries};
 use ptx_ir::raw::{self, Interner, StmtSpan, scan};
 use ptx_ir::{
-    Address, AddressForm, Immediate, Item, LineIndex, Linkage, Operand, OperandPool, Signatures,
-    SourceText, Span, constant,
+    Address, AddressForm, ConstValue, Immediate, Item, LineIndex, Linkage, Operand, OperandPool,
+    Signatures, SourceText, Span,
 };
 use ptx_isa::{Directive, Modifier, ModifierClass, StateSpace};
 
@@ -27,7 +27,7 @@ fn scanning() {
     assert_eq!(scan::block_comment_end(text, 7), Some(14));
     assert!(scan::at_line_start(text, 7) && !scan::at_line_start(text, name));
     assert!(scan::is_line_marker(b"# 1 \"f\"", 0) && !scan::is_line_marker(text, name));
-    assert!(constant::continues_expression(b'+') && !constant::continues_expression(b';'));
+    assert!(raw::continues_expression(b'+') && !raw::continues_expression(b';'));
     assert_eq!(LineIndex::new(b"a\nbc\n").line_span(2, 5), Span::new(2, 5));
     assert_eq!(OffsetMap::identity(3).to_new(2), Some(2));
 }
@@ -83,7 +83,7 @@ fn tables_by_hand() {
         (address.form, address.base),
         (AddressForm::Bare, Operand::Small(3))
     );
-    let value = constant::ConstValue::signed(4);
+    let value = ConstValue::signed(4);
     let text = ptx_ir::NameId::new(0);
     let id = pool.add_immediate(Immediate::new(text, value));
     assert_eq!(pool.immediate(id).unwrap().value, value);

@@ -247,8 +247,8 @@ impl<'a> Pass<'a> {
 }
 
 /// The source for an integer constant; `None` for other constants.
-fn constant(value: ptx_ir::constant::ConstValue) -> Option<Source> {
-    use ptx_ir::constant::ConstKind;
+fn constant(value: ptx_ir::ConstValue) -> Option<Source> {
+    use ptx_ir::ConstKind;
     match value.kind() {
         ConstKind::Signed => Some(Source::Constant((value.bits() as i64).into())),
         ConstKind::Unsigned => Some(Source::Constant(value.bits().into())),

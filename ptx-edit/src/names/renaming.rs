@@ -4,7 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use ptx_ir::{Module, Span, TextPatches};
+use ptx_ir::raw::TextPatches;
+use ptx_ir::{Module, Span};
 
 use super::{
     Capture, Entity, NameForm, NameRef, Names, NewNames, OwnSymbols, check_spelling, find_capture,

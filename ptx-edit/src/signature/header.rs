@@ -3,11 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{Change, NewText, Patch, RawBody, RawModule};
+use ptx_ir::raw::{Change, InterfaceSpans, NewText, Patch, RawBody, RawModule};
 use ptx_ir::{
-    Binding, FuncId, Interface, InterfaceSpans, ItemId, Module, NameId, Operand, Param,
-    PrototypeId, RegDecl, Register, ScopeId, Span, Statement, StmtId, SymbolId, TableRange,
-    TypeName, Var,
+    Binding, FuncId, Interface, ItemId, Module, NameId, Operand, Param, PrototypeId, RegDecl,
+    Register, ScopeId, Span, Statement, StmtId, SymbolId, TableRange, TypeName, Var,
 };
 use ptx_isa::{ScalarType, StateSpace};
 

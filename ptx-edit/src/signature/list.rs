@@ -2,8 +2,9 @@
 
 use alloc::string::String;
 
+use ptx_ir::Span;
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{ListSpans, Span};
+use ptx_ir::raw::ListSpans;
 use ptx_isa::ScalarType;
 
 /// A change of one element of a list.

@@ -334,6 +334,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The form of the instruction and the modifiers in its slots; `None` for an unknown instruction.
+    #[doc(hidden)]
     #[must_use]
     pub fn form(&self) -> Option<(&'static Form, &'a SlotAssignment)> {
         let (form, slots) = self.form.form.as_ref()?;
@@ -342,6 +343,7 @@ impl<'a> Facts<'a> {
 
     /// The access to the registers in a written operand, counted without the guard, when the instruction executes. Registers in an
     /// address are read. `None` if the accesses differ, or for an unknown instruction.
+    #[doc(hidden)]
     #[must_use]
     pub fn usage(&self, index: usize) -> Option<RegAccess> {
         let mut accesses = self

@@ -18,18 +18,6 @@ use crate::Span;
 use number::NumberKind;
 use scan::{class, is, peek};
 
-/// The reason for which a number is invalid.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum NumberError {
-    /// Characters that are not part of a number follow the digits.
-    Malformed,
-    /// `0f` needs exactly eight hexadecimal digits, `0d` sixteen.
-    ExactDigits,
-    /// The value does not fit 64 bits, as an integer or as a double.
-    Overflow,
-}
-
 /// The kind of a token.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]

@@ -1,7 +1,18 @@
 //! Number literals: their spellings and values.
 
-use super::NumberError;
 use super::scan::{self, class, peek};
+
+/// The reason for which a number is invalid.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum NumberError {
+    /// Characters that are not part of a number follow the digits.
+    Malformed,
+    /// `0f` needs exactly eight hexadecimal digits, `0d` sixteen.
+    ExactDigits,
+    /// The value does not fit 64 bits, as an integer or as a double.
+    Overflow,
+}
 
 /// The kind of the literal of a number.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

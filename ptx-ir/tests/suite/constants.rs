@@ -3,7 +3,8 @@
 //! from the object file; `error` where it refused the expression.
 #![allow(clippy::expect_used)]
 
-use ptx_ir::constant::{ConstError, read_expression};
+use ptx_ir::raw::ConstError;
+use ptx_ir::raw::read_expression;
 
 struct Row<'t> {
     int: bool,
@@ -70,7 +71,7 @@ fn whitespace_and_comments_do_not_matter() {
         let plain = read_expression(row.expression.as_bytes(), 0, 1000);
         let wide = read_expression(spaced.as_bytes(), 0, 1000);
         let meaning = |v: Result<_, (ConstError, _)>| v.map_err(|e| e.0);
-        let bits = |v: Result<ptx_ir::constant::ConstValue, _>| v.map(|v| (v.bits(), v.kind()));
+        let bits = |v: Result<ptx_ir::ConstValue, _>| v.map(|v| (v.bits(), v.kind()));
         assert_eq!(
             bits(meaning(plain.value)),
             bits(meaning(wide.value)),

@@ -87,7 +87,7 @@ pub fn directive_module(
 /// An [example](example_module) that reads a special register.
 ///
 /// ```
-/// use ptx_isa::{SpecialReg};
+/// use ptx_isa::SpecialReg;
 /// use ptx_isa::internals::describe;
 /// assert_eq!(describe::register_example(SpecialReg::Tid).to_string(), "mov.u32 %r1, %tid.x;");
 /// ```

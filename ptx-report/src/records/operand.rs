@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use ptx_ir::constant::{ConstKind, ConstValue};
+use ptx_ir::ConstKind;
+use ptx_ir::ConstValue;
 use ptx_ir::facts::RegisterComponent;
 use ptx_ir::{
     AddressForm, Body, EntityId as _, ImmId, Module, NameId, OperandParts, OperandPool, OperandRef,

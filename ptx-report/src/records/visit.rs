@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::raw::LineCursor;
 use ptx_ir::{
-    Body, DeclId, Declarations, DirectiveStmt, EntityId as _, FuncId, Item, LineCursor, LineIndex,
-    Module, Span, Statement, TableRange,
+    Body, DeclId, Declarations, DirectiveStmt, EntityId as _, FuncId, Item, LineIndex, Module,
+    Span, Statement, TableRange,
 };
 
 use super::analysis::{Analyses, FunctionResults, ModuleAnalyses};

@@ -3,7 +3,8 @@
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::pressure::Pressure;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_ir::{EntityId as _, LineCursor, Statement};
+use ptx_ir::raw::LineCursor;
+use ptx_ir::{EntityId as _, Statement};
 use serde::Serialize;
 
 use super::context::FunctionContext;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::constant::ConstKind;
+use ptx_ir::ConstKind;
 use ptx_ir::{Component, Operand};
 use ptx_isa::{Access, ScalarType, TypeKind};
 

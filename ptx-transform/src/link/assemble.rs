@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use ptx_ir::raw::trivia_map::TriviaMap;
-use ptx_ir::{Code, Diagnostic, Limits, Module, OffsetMap, TextPatches};
+use ptx_ir::raw::{TextPatches, trivia_map::TriviaMap};
+use ptx_ir::{Code, Diagnostic, Limits, Module, OffsetMap};
 
 use super::diagnostic::{LinkDiagnostic, about};
 use super::order::Piece;

@@ -4,10 +4,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::raw::Interner;
-use ptx_ir::{
-    Code, DeclId, Diagnostic, FuncId, Item, ItemId, Linkage, Module, Span, Statement, TextPatches,
-};
+use ptx_ir::raw::{Interner, TextPatches};
+use ptx_ir::{Code, DeclId, Diagnostic, FuncId, Item, ItemId, Linkage, Module, Span, Statement};
 use ptx_isa::Directive;
 
 use super::assemble::copy;

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use ptx_analysis::source_lines::{code_blocks, file_number};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::raw::Interner;
-use ptx_ir::{Item, Module, Operand, Span, TextPatches};
+use ptx_ir::raw::{Interner, TextPatches};
+use ptx_ir::{Item, Module, Operand, Span};
 use ptx_isa::Directive;
 
 use super::fresh_names::FreshNames;

@@ -3,7 +3,8 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use ptx_ir::{Code, Diagnostic, Module, Severity, Span, TextPatches};
+use ptx_ir::raw::TextPatches;
+use ptx_ir::{Code, Diagnostic, Module, Severity, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 use ptx_verify::Options;
 

@@ -4,10 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_edit::{Entity, Names, RenameError, Renaming};
-use ptx_ir::raw::name::split_numeric_suffix_str;
-use ptx_ir::{
-    Code, Diagnostic, EntityId, FunctionKind, Item, Module, Rewritten, Span, TextPatches,
-};
+use ptx_ir::raw::{TextPatches, name::split_numeric_suffix_str};
+use ptx_ir::{Code, Diagnostic, EntityId, FunctionKind, Item, Module, Rewritten, Span};
 
 use super::diagnostic::{LinkDiagnostic, about};
 use super::fresh_names::FreshNames;

@@ -4,7 +4,8 @@ use alloc::borrow::Cow;
 
 use ptx_edit::Names;
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Rewritten, Span, TextPatches};
+use ptx_ir::raw::TextPatches;
+use ptx_ir::{Rewritten, Span};
 use ptx_isa::Directive;
 
 use super::Minifier;

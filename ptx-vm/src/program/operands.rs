@@ -1,6 +1,6 @@
 //! The locations of the operand values of instructions.
 
-use ptx_ir::constant::ConstKind;
+use ptx_ir::ConstKind;
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{AddressForm, EntityId as _, FuncId, Operand, RegId, SymbolKind};
 use ptx_isa::{ScalarType, SpecialReg, StateSpace, TypeKind};
@@ -170,11 +170,7 @@ impl Context<'_> {
     }
 
     /// A constant, converted to a type. The bits of `0f…` are also those of operands of 64 bits, as in ptxas.
-    fn immediate(
-        &mut self,
-        value: ptx_ir::constant::ConstValue,
-        ty: Option<ScalarType>,
-    ) -> Option<Place> {
+    fn immediate(&mut self, value: ptx_ir::ConstValue, ty: Option<ScalarType>) -> Option<Place> {
         let bits = match (value.kind(), ty) {
             (ConstKind::Invalid, _) => return None,
             (ConstKind::Signed, _) => i128::from(value.bits() as i64) as u128,

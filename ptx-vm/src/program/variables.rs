@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_analysis::values::VariableRef;
-use ptx_ir::constant::ConstKind;
+use ptx_ir::ConstKind;
 use ptx_ir::{
     Binding, DeclId, Declarations, Declarator, FuncId, Item, Module, NameId, Operand, OperandPool,
     SymbolId, SymbolKind, VarDecl, VarId,

@@ -1,4 +1,4 @@
-//! `cargo oracle constants`: random constant expressions, evaluated by ptxas and by `ptx_ir::constant`. Both have to accept the same ones
+//! `cargo oracle constants`: random constant expressions, evaluated by ptxas and by `ptx_ir::raw::read_expression`. Both have to accept the same ones
 //! and agree on every bit.
 
 mod expression;
@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use fastrand::Rng;
-use ptx_ir::constant::{ConstKind, read_expression};
+use ptx_ir::ConstKind;
+use ptx_ir::raw::read_expression;
 
 use crate::assembler::Assemblers;
 use crate::shared::Shared;
