@@ -96,7 +96,7 @@ pub use construct::NewStmt;
 pub use cursor::Cursor;
 pub use editor::{EditModule, Editor, ModuleEditor};
 pub use error::EditError;
-pub use names::{Entity, NameRef, Names, OwnSymbols, RenameError, Renaming, own_symbols};
+pub use names::{Entity, NameRef, Names, OwnSymbols, RenameError, Renaming};
 pub use ptx_ir::RemovedComments;
 pub use rewriting::Rewriting;
 pub use signature::{NewParam, ParamList};
@@ -105,7 +105,7 @@ pub use signature::{NewParam, ParamList};
 /// versioning.
 #[doc(hidden)]
 pub mod raw {
-    pub use crate::names::{EntityMap, NameForm, TakenNames};
+    pub use crate::names::{EntityMap, NameForm, TakenNames, own_symbols};
 }
 
 #[cfg(doc)]

@@ -40,6 +40,7 @@ mod reporter;
 mod scope;
 mod section;
 mod statement_extent;
+#[doc(hidden)]
 pub mod suggest;
 mod suppressed_names;
 mod swar;

@@ -50,7 +50,9 @@ mod trivia;
 pub use display::{Display, display, display_function, display_statement};
 #[cfg(feature = "std")]
 pub use sink::IoSink;
-pub use sink::{FmtSink, Sink};
+pub use sink::Sink;
+
+use sink::FmtSink;
 
 use buffer::Out;
 use canonical::Printer;
@@ -131,15 +133,8 @@ pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::E
     sink.put(module.source())
 }
 
-/// The text of one function, from its linkage to its `}` or `;`. Use [`verbatim_item`] if the item is known: this function searches for it.
-#[must_use]
-pub fn verbatim_function(module: &Module, function: FuncId) -> Cow<'_, [u8]> {
-    let item = item_of(module, function);
-    item.map_or(Cow::default(), |item| verbatim_item(module, item))
-}
-
 /// The text of one item as it is now, without the comments before and after it; empty if it was removed. Only the text of an item that was
-/// edited or built is copied.
+/// edited or built is copied. [`Module::item_of`] returns the item of a function.
 #[must_use]
 pub fn verbatim_item(module: &Module, item: ItemId) -> Cow<'_, [u8]> {
     let record = module.item(item).unwrap_or(Item::Removed);
@@ -163,6 +158,7 @@ pub fn verbatim_item(module: &Module, item: ItemId) -> Cow<'_, [u8]> {
 }
 
 /// The text of a function before its `{` as it is now; the text of another item.
+#[doc(hidden)]
 #[must_use]
 pub fn verbatim_header(module: &Module, item: ItemId) -> Cow<'_, [u8]> {
     let Some(Item::Function(function)) = module.item(item) else {

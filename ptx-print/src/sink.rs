@@ -29,7 +29,7 @@ impl Sink for Vec<u8> {
 
 /// Prints to a [`fmt::Write`]. Bytes that are not UTF-8 (only comments can have them) become U+FFFD.
 #[derive(Debug)]
-pub struct FmtSink<W>(pub W);
+pub(crate) struct FmtSink<W>(pub W);
 
 impl<W: fmt::Write> Sink for FmtSink<W> {
     type Error = fmt::Error;

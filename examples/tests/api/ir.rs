@@ -188,7 +188,7 @@ fn cursors_and_printing() {
     let text = b".version 8.0 .target sm_80\n.entry k() {\n  bar.sync 0;\n  ret;\n}\n";
     let mut module = ptx_parse::parse(text).module;
     let k = module.function("k").unwrap();
-    let function = ptx_print::verbatim_function(&module, k);
+    let function = ptx_print::verbatim_item(&module, module.item_of(k).unwrap());
     assert!(text.ends_with(&[&function, &b"\n"[..]].concat()));
     assert!(function.starts_with(b".entry k()"));
     let mut written = Vec::new();

@@ -61,6 +61,7 @@ pub struct NameRef {
 
 impl NameRef {
     /// The name with its number, if it is a member of a range.
+    #[doc(hidden)]
     #[must_use]
     pub fn whole(&self) -> Span {
         match self.member {

@@ -1,8 +1,8 @@
 //! The index of names.
 #![allow(clippy::unwrap_used)]
 
-use ptx_edit::raw::{EntityMap, NameForm};
-use ptx_edit::{Entity, Names, OwnSymbols, own_symbols};
+use ptx_edit::raw::{EntityMap, NameForm, own_symbols};
+use ptx_edit::{Entity, Names, OwnSymbols};
 
 const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 a, b<2>;\n.visible .global .b32 c;\n.extern .global .b32 d;\n.entry k() { .reg .b32 r; ld.global.b32 r, [a]; ld.global.b32 r, [d]; ld.global.b32 r, [gone]; ret; }\n";
 

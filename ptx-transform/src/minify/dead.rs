@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_edit::raw::EntityMap;
-use ptx_edit::{Entity, Names, OwnSymbols, own_symbols};
+use ptx_edit::raw::{EntityMap, own_symbols};
+use ptx_edit::{Entity, Names, OwnSymbols};
 use ptx_ir::{EntityId, Item, Linkage, Module, Span, SymbolId};
 
 /// The items that only declare or define private names that are not used. Kernels and visible names are used by other modules.

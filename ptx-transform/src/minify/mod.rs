@@ -8,8 +8,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use ptx_edit::raw::{EntityMap, NameForm, TakenNames};
-use ptx_edit::{Entity, NameRef, Names, OwnSymbols, Rewriting, own_symbols};
+use ptx_edit::raw::{EntityMap, NameForm, TakenNames, own_symbols};
+use ptx_edit::{Entity, NameRef, Names, OwnSymbols, Rewriting};
 use ptx_ir::raw::EntitySet;
 use ptx_ir::{Binding, FuncId, Item, Module, Rewritten, Span, Statement, TypeName, VarId};
 use ptx_isa::{StateSpace, TypeKind};
