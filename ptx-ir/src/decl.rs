@@ -213,7 +213,7 @@ pub struct Param {
     /// Alignment as written after the type, where ptxas accepts and ignores it.
     pub trailing_align: Operand,
     /// The `.ptr` attribute.
-    pub ptr: Option<Pointer>,
+    pub ptr: Option<PointerAttribute>,
     /// Written with `.hidden`: a compiler has added the parameter.
     pub hidden: bool,
     /// The name; `None` for `_`.
@@ -227,7 +227,7 @@ pub struct Param {
 /// The `.ptr` attribute of a kernel parameter: properties of the memory that it points to. Manual 4.4.2 (`.ptr`).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub struct Pointer {
+pub struct PointerAttribute {
     /// The state space of the memory; `None` for a generic pointer.
     pub space: Option<StateSpace>,
     /// `.texref`, `.samplerref` or `.surfref` instead of a state space.
@@ -236,7 +236,7 @@ pub struct Pointer {
     pub align: Operand,
 }
 
-impl Pointer {
+impl PointerAttribute {
     /// A generic pointer without alignment.
     #[doc(hidden)]
     pub const GENERIC: Self = Self {

@@ -63,8 +63,8 @@ pub use budget::{Budget, BudgetExhausted};
 pub use comments::{CommentPlace, Comments};
 pub use constant::{ConstKind, ConstValue};
 pub use decl::{
-    Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
-    Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
+    Attribute, Binding, Declarations, Declarator, Linkage, Param, PointerAttribute, RegDecl,
+    Register, Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
 pub use diagnostic::{Applicability, Code, Diagnostic, Note, Severity, sort_by_position};
 pub use edit_log::RemovedComments;
@@ -88,4 +88,3 @@ pub use revisions::Changed;
 pub use signature::{Signature, Signatures, Word};
 pub use source_text::SourceText;
 pub use span::{LineColumn, LineIndex, Span};
-pub use statement_order::Position;

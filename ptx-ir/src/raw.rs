@@ -43,6 +43,7 @@ pub use crate::share::{
     SHARED_TEXT, body_with_capacity, clear, finish, share, split_off, without_tables,
 };
 pub use crate::span::LineCursor;
+pub use crate::statement_order::Position;
 pub use crate::text_change::TextChange;
 
 /// Declares modules with the public items of other modules of this crate.

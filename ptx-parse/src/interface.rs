@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::{RawModule, name::split_numeric_suffix_str, scan};
 use ptx_ir::{
-    Binding, Code, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, Span, TableRange,
-    Var,
+    Binding, Code, Interface, Linkage, NameId, Operand, Param, PointerAttribute, RegDecl, Span,
+    TableRange, Var,
 };
 use ptx_isa::internals::DirectivePosition;
 use ptx_isa::{Directive, ScalarType, StateSpace, TypeKind};
@@ -377,8 +377,8 @@ impl Parser<'_> {
     }
 
     /// Parses the state space and the alignment after `.ptr`.
-    fn pointer(&mut self) -> ParseResult<Pointer> {
-        let mut pointer = Pointer::GENERIC;
+    fn pointer(&mut self) -> ParseResult<PointerAttribute> {
+        let mut pointer = PointerAttribute::GENERIC;
         if let Some(word) = self.cursor.dot_word() {
             let opaque = ScalarType::from_text(word).filter(|t| t.kind() == TypeKind::Opaque);
             pointer.space = declared_space(word);

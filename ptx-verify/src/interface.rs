@@ -1,7 +1,8 @@
 //! The interface of functions, kernels and prototypes: linkage, attributes, parameters and results. Manual 5.1.6, 7.1, 11.2, 11.4, 11.6.
 
 use ptx_ir::{
-    Attribute, FuncId, Function, FunctionKind, Interface, Linkage, Operand, Param, Pointer, Span,
+    Attribute, FuncId, Function, FunctionKind, Interface, Linkage, Operand, Param,
+    PointerAttribute, Span,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace, TypeKind};
 
@@ -248,7 +249,12 @@ fn wrong_type(
 }
 
 /// Checks `.ptr`. `alignment` is the location of its alignment.
-fn check_pointer(context: &mut Context<'_>, ptr: &Pointer, alignment: Location, header: Span) {
+fn check_pointer(
+    context: &mut Context<'_>,
+    ptr: &PointerAttribute,
+    alignment: Location,
+    header: Span,
+) {
     if let Some(space) = ptr.space
         && !space.is_generic()
         && space != StateSpace::Const
