@@ -6,15 +6,17 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use once_cell::race::OnceBox;
+use ptx_dataflow::AnalysisError;
 use ptx_dataflow::dataflow::sparse::SsaGraph;
 use ptx_dataflow::function_dataflow::{FunctionDataflow, SavedDataflow};
-use ptx_dataflow::internals::{Cells, ssa_graph, ssa_with_cells};
+use ptx_dataflow::internals::{Cells, meter, ssa_graph, ssa_with_cells, without_budget};
+use ptx_ir::Budget;
 use ptx_ir::facts::{FunctionFacts, StaleFacts, Stamp};
 
 use crate::asynchrony::{Violation, violations};
 use crate::memory_access::Accesses;
 use crate::provenance::{CallSummaries, FunctionProvenance};
-use crate::ssa::{Ssa, TooManyPhis};
+use crate::ssa::Ssa;
 use crate::threads::{Evaluated, ThreadValues};
 use crate::uniformity::{FunctionUniformity, RegionGraphs, Stack};
 use crate::work::FunctionWork;
@@ -28,7 +30,8 @@ pub use ptx_dataflow::function_dataflow::map_functions;
 ///
 /// It derefs to the analyses of control flow and dataflow: [`FunctionDataflow`].
 ///
-/// Analyses of values need the SSA form. They return [`TooManyPhis`] for a function that exceeds its limit.
+/// Analyses of values need the SSA form. They return [`AnalysisError`] for the functions that exceed its limit, and if the budget of
+/// [`with_budget`](Self::with_budget) is exhausted. The others always have a result, which does not depend on the budget.
 ///
 /// ```
 /// use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -47,7 +50,7 @@ pub use ptx_dataflow::function_dataflow::map_functions;
 /// assert_eq!(function.loops().preheader(function.cfg(), id), function.idom(info.header()));
 /// assert_eq!(function.values()?.trip_count(id).unwrap().most(), Some(10));
 /// assert_eq!(function.pressure().units, 1);
-/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_analysis::AnalysisError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct FunctionAnalysis<'m> {
@@ -63,7 +66,7 @@ pub struct FunctionAnalysis<'m> {
 struct Results {
     regions: OnceBox<RegionGraphs>,
     stack: OnceBox<Stack>,
-    ssa_with_cells: OnceBox<Result<Ssa, TooManyPhis>>,
+    ssa_with_cells: OnceBox<Result<Ssa, AnalysisError>>,
     ssa_graph_with_cells: OnceBox<SsaGraph>,
     uniformity: OnceBox<FunctionUniformity>,
     thread_values: OnceBox<Evaluated>,
@@ -126,6 +129,14 @@ fn cached<T>(cell: &OnceBox<T>, compute: impl FnOnce() -> T) -> &T {
     cell.get_or_init(|| Box::new(compute()))
 }
 
+/// Returns the content of a cell, and computes it if the cell is empty. The cell stays empty if there is an error.
+fn cached_result<T>(
+    cell: &OnceBox<T>,
+    compute: impl FnOnce() -> Result<T, AnalysisError>,
+) -> Result<&T, AnalysisError> {
+    cell.get_or_try_init(|| compute().map(Box::new))
+}
+
 impl<'m> Deref for FunctionAnalysis<'m> {
     type Target = FunctionDataflow<'m>;
 
@@ -158,6 +169,24 @@ impl<'m> FunctionAnalysis<'m> {
             results: Arc::clone(&saved.results),
             addresses: Arc::clone(&saved.addresses),
         })
+    }
+
+    /// Limits the analyses that return an [`AnalysisError`], as [`FunctionDataflow::with_budget`], and those of [`ThreadValues::new`].
+    #[must_use]
+    pub fn with_budget(self, budget: &'m Budget) -> Self {
+        Self {
+            dataflow: self.dataflow.with_budget(budget),
+            ..self
+        }
+    }
+
+    /// The same function with the same results, whose analyses are not limited. Analyses that return no error use it, so that their results do not
+    /// depend on a budget.
+    fn without_budget(&self) -> Self {
+        Self {
+            dataflow: without_budget(&self.dataflow),
+            ..self.clone()
+        }
     }
 
     /// The results so far. Both owners also share the results that either of them computes later.
@@ -193,11 +222,13 @@ impl<'m> FunctionAnalysis<'m> {
     /// # Errors
     ///
     /// As [`ssa`](FunctionDataflow::ssa).
-    pub fn provenance(&self) -> Result<&FunctionProvenance, TooManyPhis> {
+    pub fn provenance(&self) -> Result<&FunctionProvenance, AnalysisError> {
         let (ssa, graph) = (self.ssa()?, self.ssa_graph()?);
-        Ok(cached(&self.addresses.provenance, || {
-            FunctionProvenance::new(self, ssa, graph, self.calls.as_deref())
-        }))
+        cached_result(&self.addresses.provenance, || {
+            self.charge_statements()?;
+            let calls = self.calls.as_deref();
+            Ok(FunctionProvenance::new(self, ssa, graph, calls))
+        })
     }
 
     /// The reachable memory accesses, with the provenance of their addresses.
@@ -205,18 +236,20 @@ impl<'m> FunctionAnalysis<'m> {
     /// # Errors
     ///
     /// As [`ssa`](FunctionDataflow::ssa).
-    pub fn accesses(&self) -> Result<&Accesses, TooManyPhis> {
+    pub fn accesses(&self) -> Result<&Accesses, AnalysisError> {
         let (ssa, values, provenance) = (self.ssa()?, self.values()?, self.provenance()?);
-        Ok(cached(&self.addresses.accesses, || {
-            Accesses::new(self, ssa, values, provenance)
-        }))
+        cached_result(&self.addresses.accesses, || {
+            self.charge_statements()?;
+            Ok(Accesses::new(self, ssa, values, provenance))
+        })
     }
 
     /// The work of the function and its loops. Without an SSA form, trip counts and the state spaces of generic addresses are unknown.
     #[must_use]
     pub fn work(&self) -> &FunctionWork {
         cached(&self.addresses.work, || {
-            FunctionWork::new(self, self.accesses().ok())
+            let function = self.without_budget();
+            FunctionWork::new(&function, function.accesses().ok())
         })
     }
 
@@ -224,21 +257,27 @@ impl<'m> FunctionAnalysis<'m> {
     /// [`ModuleUniformity`](crate::uniformity::ModuleUniformity) knows more.
     #[must_use]
     pub fn uniformity(&self) -> &FunctionUniformity {
-        cached(&self.results.uniformity, || FunctionUniformity::new(self))
+        cached(&self.results.uniformity, || {
+            FunctionUniformity::new(&self.without_budget())
+        })
     }
 
     /// The values in single threads of a CTA: for [`ThreadValues::new`].
-    pub(crate) fn thread_values(&self) -> Result<&Evaluated, TooManyPhis> {
+    pub(crate) fn thread_values(&self) -> Result<&Evaluated, AnalysisError> {
         let ssa = self.ssa()?;
-        Ok(cached(&self.results.thread_values, || {
-            ThreadValues::of_definitions(self, ssa).into_evaluated()
-        }))
+        cached_result(&self.results.thread_values, || {
+            let values = ThreadValues::of_definitions(self, ssa, &mut meter(self))?;
+            Ok(values.into_evaluated())
+        })
     }
 
     /// Violations of the protocols of asynchronous operations.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
-        cached(&self.results.violations, || violations(self)).as_slice()
+        cached(&self.results.violations, || {
+            violations(&self.without_budget())
+        })
+        .as_slice()
     }
 
     /// Graphs that are derived from control flow, dominators and the loop forest.
@@ -248,11 +287,11 @@ impl<'m> FunctionAnalysis<'m> {
 
     /// The variables in local memory that only this function accesses.
     pub(crate) fn stack(&self) -> &Stack {
-        cached(&self.results.stack, || Stack::new(self))
+        cached(&self.results.stack, || Stack::new(&self.without_budget()))
     }
 
     /// The second SSA form, in which the cells of [`stack`](Self::stack) are variables; `cells` are these cells. Without cells it is the first one.
-    pub(crate) fn ssa_with_cells(&self, cells: &Cells) -> Result<&Ssa, TooManyPhis> {
+    pub(crate) fn ssa_with_cells(&self, cells: &Cells) -> Result<&Ssa, AnalysisError> {
         if cells.is_empty() {
             return self.ssa();
         }
@@ -261,7 +300,7 @@ impl<'m> FunctionAnalysis<'m> {
     }
 
     /// The graph of [`ssa_with_cells`](Self::ssa_with_cells).
-    pub(crate) fn ssa_graph_with_cells(&self, cells: &Cells) -> Result<&SsaGraph, TooManyPhis> {
+    pub(crate) fn ssa_graph_with_cells(&self, cells: &Cells) -> Result<&SsaGraph, AnalysisError> {
         if cells.is_empty() {
             return self.ssa_graph();
         }

@@ -12,25 +12,25 @@ use ptx_ir::{EntityId as _, FuncId};
 /// A limit on the functions that are evaluated in one step, and the functions that were evaluated.
 ///
 /// ```
-/// use ptx_analysis::incremental::Budget;
+/// use ptx_analysis::incremental::EvaluationLimit;
 /// use ptx_ir::{EntityId as _, FuncId};
 ///
-/// let mut budget = Budget::new(100);
-/// budget.evaluate(FuncId::new(3), 80);
-/// assert!(!budget.is_spent());
-/// budget.spend(80);
-/// assert!(budget.is_spent());
-/// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [FuncId::new(3)]);
+/// let mut limit = EvaluationLimit::new(100);
+/// limit.evaluate(FuncId::new(3), 80);
+/// assert!(!limit.is_reached());
+/// limit.spend(80);
+/// assert!(limit.is_reached());
+/// assert_eq!(limit.evaluated().collect::<Vec<_>>(), [FuncId::new(3)]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Budget {
+pub struct EvaluationLimit {
     /// The number of statements that may still be evaluated; `u64::MAX` means that there is no limit.
     remaining: u64,
     evaluated: BTreeSet<FuncId>,
 }
 
-impl Budget {
-    /// Creates a budget for functions with a number of statements together. The last function is evaluated completely.
+impl EvaluationLimit {
+    /// Creates a limit for functions with a number of statements together. The last function is evaluated completely.
     #[must_use]
     pub fn new(statements: u64) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Budget {
         }
     }
 
-    /// Creates a budget without a limit.
+    /// Creates a limit that is never reached.
     #[must_use]
     pub fn unlimited() -> Self {
         Self::new(u64::MAX)
@@ -47,7 +47,7 @@ impl Budget {
 
     /// Returns whether no other function may be evaluated.
     #[must_use]
-    pub fn is_spent(&self) -> bool {
+    pub fn is_reached(&self) -> bool {
         self.remaining == 0
     }
 
@@ -70,9 +70,9 @@ impl Budget {
     }
 }
 
-/// The error that the budget was spent before the fixed point was reached.
+/// The error that the limit was reached before the fixed point was reached.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Spent;
+pub(crate) struct LimitReached;
 
 /// The outputs of the evaluations of functions, by their inputs.
 #[derive(Clone, Debug)]

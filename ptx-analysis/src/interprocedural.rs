@@ -18,7 +18,7 @@ use ptx_ir::{EntityId as _, FuncId};
 
 use crate::calls::CallGraph;
 use crate::function_analysis::FunctionAnalysis;
-use crate::incremental::{Budget, MemoTable, Spent};
+use crate::incremental::{EvaluationLimit, LimitReached, MemoTable};
 use crate::module_analysis::ModuleAnalysis;
 
 /// The maximum number of evaluations of a function; after that, nothing is assumed about its inputs and results.
@@ -73,8 +73,8 @@ pub(crate) fn solve<S: Summaries>(
     order: &[FuncId],
     summaries: &mut S,
     memo: &mut MemoTable<S::Inputs, S::Output>,
-    budget: &mut Budget,
-) -> Result<Vec<Option<S::Inputs>>, Spent> {
+    limit: &mut EvaluationLimit,
+) -> Result<Vec<Option<S::Inputs>>, LimitReached> {
     let count = module.module().functions().len();
     let mut last_inputs = vec![None; count];
     let mut evaluations = vec![0u8; count];
@@ -101,9 +101,9 @@ pub(crate) fn solve<S: Summaries>(
             if memo.find(id, &inputs).is_none() {
                 let function = module
                     .function(id)
-                    .filter(|_| !budget.is_spent())
-                    .ok_or(Spent)?;
-                budget.evaluate(id, function.body().statement_table().len());
+                    .filter(|_| !limit.is_reached())
+                    .ok_or(LimitReached)?;
+                limit.evaluate(id, function.body().statement_table().len());
                 let output = summaries.evaluate(&function, &inputs);
                 memo.add(id, inputs.clone(), output);
             }

@@ -19,13 +19,13 @@ pub mod threads;
 pub mod uniformity;
 pub mod work;
 
-#[doc(hidden)]
-pub use ptx_dataflow::{block_summary, dead_code, tables};
 #[doc(inline)]
 pub use ptx_dataflow::{
-    calls, cfg, constants, dataflow, function_dataflow, graph, liveness, pressure, reaching,
-    reg_lanes, source_lines, ssa, value_numbering, values,
+    AnalysisError, calls, cfg, constants, dataflow, function_dataflow, graph, liveness, pressure,
+    reaching, reg_lanes, source_lines, ssa, value_numbering, values,
 };
+#[doc(hidden)]
+pub use ptx_dataflow::{block_summary, dead_code, tables};
 
 #[cfg(feature = "count-builds")]
 #[doc(hidden)]

@@ -31,7 +31,7 @@ use crate::uniformity::ModuleUniformity;
 /// let get = get.with_calls(analysis.summaries());
 /// let (load, _) = get.body().statements().nth(3).unwrap();
 /// assert_eq!(get.provenance()?.access(load, 0).unwrap().space, Some(StateSpace::Shared));
-/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_analysis::AnalysisError>(())
 /// ```
 #[derive(Debug)]
 pub struct ModuleAnalysis<'m> {

@@ -11,16 +11,17 @@ pub use ptx_semantics::fold::PerThread;
 
 use alloc::vec::Vec;
 
-use ptx_dataflow::internals::Cells;
+use ptx_dataflow::AnalysisError;
+use ptx_dataflow::internals::{Cells, Meter, meter};
 use ptx_ir::facts::{Facts, FunctionFacts};
-use ptx_ir::{InstId, Operand, Statement, StmtId};
+use ptx_ir::{BudgetExhausted, InstId, Operand, Statement, StmtId};
 use ptx_isa::{SpecialReg, Uniformity};
 
 use crate::cfg::{BlockId, Cfg};
 use crate::function_analysis::FunctionAnalysis;
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::Variables;
-use crate::ssa::{Ssa, TooManyPhis, Value, ValueId};
+use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::LaunchBounds;
 
 /// The lanes of a warp.
@@ -145,14 +146,22 @@ impl<'a> ThreadValues<'a> {
     /// let (last, _) = function.body().statements().nth(2).unwrap();
     /// let value = threads.value(function.ssa()?.defs(last).next().unwrap()).unwrap();
     /// assert_eq!((value.get(6), threads.samples().len(), threads.shape().is_required), (7, 64, true));
-    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+    /// # Ok::<(), ptx_analysis::AnalysisError>(())
     /// ```
-    pub fn new(function: &'a FunctionAnalysis<'_>) -> Result<Self, TooManyPhis> {
+    pub fn new(function: &'a FunctionAnalysis<'_>) -> Result<Self, AnalysisError> {
         Self::resume(function, function.thread_values()?)
     }
 
     /// Evaluates the values that reachable statements define, in reverse postorder, so that values that they read are evaluated before.
-    pub(crate) fn of_definitions(function: &'a FunctionDataflow<'_>, ssa: &'a Ssa) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// The budget is exhausted.
+    pub(crate) fn of_definitions(
+        function: &'a FunctionDataflow<'_>,
+        ssa: &'a Ssa,
+        meter: &mut Meter<'_>,
+    ) -> Result<Self, BudgetExhausted> {
         ptx_dataflow::internals::record_build("values of threads", function.facts());
         let (facts, variables) = (function.facts(), function.variables());
         let mut values = Self::with_cells(facts, variables, ssa, const { &Cells::NONE });
@@ -162,15 +171,17 @@ impl<'a> ThreadValues<'a> {
             };
             for (stmt, _) in facts.body().range(block.first, block.end) {
                 for def in ssa.defs(stmt) {
+                    meter.count(1)?;
                     values.follow(def, 0);
                 }
             }
         }
-        values
+        meter.charge()?;
+        Ok(values)
     }
 
     /// Values that are evaluated when they are queried.
-    pub(crate) fn on_demand(function: &'a FunctionDataflow<'_>) -> Result<Self, TooManyPhis> {
+    pub(crate) fn on_demand(function: &'a FunctionDataflow<'_>) -> Result<Self, AnalysisError> {
         Ok(Self::with_cells(
             function.facts(),
             function.variables(),
@@ -224,10 +235,10 @@ impl<'a> ThreadValues<'a> {
     pub fn resume(
         function: &'a FunctionDataflow<'_>,
         evaluated: &Evaluated,
-    ) -> Result<Self, TooManyPhis> {
+    ) -> Result<Self, AnalysisError> {
         let ssa = function.ssa()?;
         if evaluated.states.len() != ssa.len() {
-            return Ok(Self::of_definitions(function, ssa));
+            return Ok(Self::of_definitions(function, ssa, &mut meter(function))?);
         }
         Ok(Self {
             facts: function.facts(),

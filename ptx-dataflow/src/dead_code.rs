@@ -28,7 +28,7 @@ use crate::ssa::{Ssa, Value, ValueId};
 /// let statements = function.body().statements().skip(2);
 /// let found: Vec<bool> = statements.map(|(stmt, _)| live.contains(stmt)).collect();
 /// assert_eq!(found, [false, false, true, true, true]);
-/// # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_dataflow::AnalysisError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct LiveCode {

@@ -7,20 +7,22 @@ use alloc::vec::Vec;
 use once_cell::race::OnceBox;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, StaleFacts, Stamp};
 use ptx_ir::raw::parallel;
-use ptx_ir::{Body, FuncId, Module, StmtId};
+use ptx_ir::{Body, Budget, BudgetExhausted, FuncId, Module, StmtId};
 
 use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
 use crate::constants::Constants;
 use crate::dataflow::sparse::SsaGraph;
 use crate::dead_code::LiveCode;
+use crate::error::AnalysisError;
 use crate::graph::{Digraph, Dominators, Graph, Loops, PostDominators, ReversePostOrder};
 use crate::liveness::{LiveCursor, Liveness};
+use crate::meter::Meter;
 use crate::pressure::Pressure;
 use crate::reaching::Reaching;
 use crate::reg_lanes::{VariableSet, Variables};
+use crate::ssa::Ssa;
 use crate::ssa::cells::Cells;
-use crate::ssa::{Ssa, TooManyPhis};
 use crate::value_numbering::ValueNumbers;
 use crate::values::{Context, Values};
 
@@ -55,7 +57,9 @@ pub fn map_functions<'f, T: Send>(
 ///
 /// `ptx_analysis::function_analysis::FunctionAnalysis` adds the analyses of threads and memory, and derefs to this type.
 ///
-/// Analyses of values need the SSA form. They return [`TooManyPhis`] for the functions that exceed its limit.
+/// Analyses of values need the SSA form. They return [`AnalysisError`] for the functions that exceed its limit, and if the budget of
+/// [`with_budget`](Self::with_budget) is exhausted. The other analyses take a time that is linear or n log n in the size of the function, and are not
+/// limited.
 ///
 /// ```
 /// use ptx_dataflow::function_dataflow::FunctionDataflow;
@@ -74,14 +78,19 @@ pub fn map_functions<'f, T: Send>(
 /// assert_eq!(function.loops().preheader(function.cfg(), id), function.idom(info.header()));
 /// assert_eq!(function.values()?.trip_count(id).unwrap().most(), Some(10));
 /// assert_eq!(function.pressure().units, 1);
-/// # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_dataflow::AnalysisError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct FunctionDataflow<'m> {
     facts: FunctionFacts<'m>,
     stamp: Stamp,
+    /// The budget of the analyses that return an [`AnalysisError`].
+    pub(crate) budget: &'m Budget,
     results: Arc<Results>,
 }
+
+/// The budget of functions without [`FunctionDataflow::with_budget`]. Nothing cancels it.
+pub(crate) static UNLIMITED: Budget = Budget::unlimited();
 
 /// The results so far.
 #[derive(Default, Debug)]
@@ -98,7 +107,7 @@ struct Results {
     loops: OnceBox<Loops<BlockId>>,
     loop_forest: OnceBox<Loops<BlockId>>,
     reaching: OnceBox<Reaching>,
-    ssa: OnceBox<Result<Ssa, TooManyPhis>>,
+    ssa: OnceBox<Result<Ssa, AnalysisError>>,
     ssa_graph: OnceBox<SsaGraph>,
     constants: OnceBox<Constants>,
     value_numbers: OnceBox<ValueNumbers>,
@@ -153,6 +162,11 @@ fn cached<T>(cell: &OnceBox<T>, compute: impl FnOnce() -> T) -> &T {
     cell.get_or_init(|| Box::new(compute()))
 }
 
+/// Returns the content of a cell, which is computed if the cell is empty. The cell stays empty if there is an error.
+fn cached_result<T, E>(cell: &OnceBox<T>, compute: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+    cell.get_or_try_init(|| compute().map(Box::new))
+}
+
 impl<'m> FunctionDataflow<'m> {
     /// Analyzes a function. Nothing is computed yet.
     #[must_use]
@@ -160,6 +174,7 @@ impl<'m> FunctionDataflow<'m> {
         Self {
             facts,
             stamp: Stamp::of(facts),
+            budget: &UNLIMITED,
             results: Arc::default(),
         }
     }
@@ -174,8 +189,44 @@ impl<'m> FunctionDataflow<'m> {
         Ok(Self {
             facts,
             stamp: saved.stamp,
+            budget: &UNLIMITED,
             results: Arc::clone(&saved.results),
         })
+    }
+
+    /// Limits the analyses that return an [`AnalysisError`]: when the budget is exhausted, they return [`AnalysisError::BudgetExhausted`]. Another thread can
+    /// cancel the budget. Results that were computed before stay available, and an analysis that was stopped can be repeated with another budget.
+    ///
+    /// A statement, a phi and an argument of a phi cost 32 bytes in each analysis and pass over them. A clone shares the budget.
+    ///
+    /// ```
+    /// use ptx_dataflow::{AnalysisError, function_dataflow::FunctionDataflow};
+    /// use ptx_ir::{Budget, facts::ModuleFacts};
+    ///
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let function = FunctionDataflow::new(facts.function(module.function("k").unwrap()).unwrap());
+    /// let budget = Budget::unlimited();
+    /// budget.cancel();
+    /// let limited = function.clone().with_budget(&budget);
+    /// assert_eq!(limited.values().err(), Some(AnalysisError::BudgetExhausted));
+    /// assert!(function.values().is_ok());
+    /// ```
+    #[must_use]
+    pub fn with_budget(self, budget: &'m Budget) -> Self {
+        Self { budget, ..self }
+    }
+
+    /// Charges the budget for an analysis with a cost that is linear in the number of statements.
+    ///
+    /// # Errors
+    ///
+    /// The budget is exhausted.
+    #[doc(hidden)]
+    pub fn charge_statements(&self) -> Result<(), BudgetExhausted> {
+        let mut meter = Meter::new(self.budget);
+        meter.count(self.body().statement_table().len())?;
+        meter.charge()
     }
 
     /// The results. Analyses that are computed later are shared between the saved results and this owner.
@@ -338,18 +389,22 @@ impl<'m> FunctionDataflow<'m> {
     ///
     /// # Errors
     ///
-    /// The function needs more phis than the limit: see [`TooManyPhis`].
-    pub fn ssa(&self) -> Result<&Ssa, TooManyPhis> {
-        let ssa = cached(&self.results.ssa, || {
-            let dominators = self.dominators();
-            Ssa::new(
+    /// The function needs more phis than the limit, or the budget is exhausted.
+    pub fn ssa(&self) -> Result<&Ssa, AnalysisError> {
+        let ssa = cached_result(&self.results.ssa, || {
+            let ssa = Ssa::new(
                 self.facts,
                 self.cfg(),
                 self.variables(),
-                dominators,
+                self.dominators(),
                 &Cells::NONE,
-            )
-        });
+                self.budget,
+            );
+            match ssa {
+                Err(AnalysisError::BudgetExhausted) => Err(BudgetExhausted),
+                _ => Ok(ssa),
+            }
+        })?;
         ssa.as_ref().map_err(|error| *error)
     }
 
@@ -359,7 +414,7 @@ impl<'m> FunctionDataflow<'m> {
     ///
     /// As [`ssa`](Self::ssa).
     #[doc(hidden)]
-    pub fn ssa_graph(&self) -> Result<&SsaGraph, TooManyPhis> {
+    pub fn ssa_graph(&self) -> Result<&SsaGraph, AnalysisError> {
         let ssa = self.ssa()?;
         Ok(cached(&self.results.ssa_graph, || {
             SsaGraph::new(self.body(), self.cfg(), self.reverse_post_order(), ssa)
@@ -371,11 +426,13 @@ impl<'m> FunctionDataflow<'m> {
     /// # Errors
     ///
     /// As [`ssa`](Self::ssa).
-    pub fn constants(&self) -> Result<&Constants, TooManyPhis> {
+    pub fn constants(&self) -> Result<&Constants, AnalysisError> {
         let (ssa, graph) = (self.ssa()?, self.ssa_graph()?);
-        Ok(cached(&self.results.constants, || {
-            Constants::new(self.facts, self.cfg(), self.variables(), ssa, graph)
-        }))
+        cached_result(&self.results.constants, || {
+            self.charge_statements()?;
+            let (cfg, variables) = (self.cfg(), self.variables());
+            Ok(Constants::new(self.facts, cfg, variables, ssa, graph))
+        })
     }
 
     /// The values that are equal for every input.
@@ -383,12 +440,13 @@ impl<'m> FunctionDataflow<'m> {
     /// # Errors
     ///
     /// As [`ssa`](Self::ssa).
-    pub fn value_numbers(&self) -> Result<&ValueNumbers, TooManyPhis> {
+    pub fn value_numbers(&self) -> Result<&ValueNumbers, AnalysisError> {
         let ssa = self.ssa()?;
-        Ok(cached(&self.results.value_numbers, || {
-            let order = self.reverse_post_order();
-            ValueNumbers::new(self.facts, self.cfg(), order, self.variables(), ssa)
-        }))
+        cached_result(&self.results.value_numbers, || {
+            self.charge_statements()?;
+            let (cfg, order, variables) = (self.cfg(), self.reverse_post_order(), self.variables());
+            Ok(ValueNumbers::new(self.facts, cfg, order, variables, ssa))
+        })
     }
 
     /// The instructions with effects, and those whose results they depend on.
@@ -396,11 +454,12 @@ impl<'m> FunctionDataflow<'m> {
     /// # Errors
     ///
     /// As [`ssa`](Self::ssa).
-    pub fn live_code(&self) -> Result<&LiveCode, TooManyPhis> {
+    pub fn live_code(&self) -> Result<&LiveCode, AnalysisError> {
         let ssa = self.ssa()?;
-        Ok(cached(&self.results.live_code, || {
-            LiveCode::new(self.facts, ssa)
-        }))
+        cached_result(&self.results.live_code, || {
+            self.charge_statements()?;
+            Ok(LiveCode::new(self.facts, ssa))
+        })
     }
 
     /// Affine forms, intervals, known low bits and trip counts.
@@ -408,10 +467,10 @@ impl<'m> FunctionDataflow<'m> {
     /// # Errors
     ///
     /// As [`ssa`](Self::ssa).
-    pub fn values(&self) -> Result<&Values, TooManyPhis> {
+    pub fn values(&self) -> Result<&Values, AnalysisError> {
         let ssa = self.ssa()?;
-        Ok(cached(&self.results.values, || {
-            Values::new(Context {
+        cached_result(&self.results.values, || {
+            let context = Context {
                 facts: self.facts,
                 cfg: self.cfg(),
                 variables: self.variables(),
@@ -419,8 +478,9 @@ impl<'m> FunctionDataflow<'m> {
                 loops: self.loops(),
                 order: self.reverse_post_order(),
                 ssa,
-            })
-        }))
+            };
+            Ok(Values::new(context, self.budget)?)
+        })
     }
 }
 

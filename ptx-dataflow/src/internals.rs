@@ -3,28 +3,46 @@
 use ptx_ir::facts::FunctionFacts;
 
 use crate::dataflow::sparse::SsaGraph;
-use crate::function_dataflow::FunctionDataflow;
-use crate::ssa::{Ssa, TooManyPhis};
+use crate::error::AnalysisError;
+use crate::function_dataflow::{FunctionDataflow, UNLIMITED};
+use crate::ssa::Ssa;
 
 #[cfg(feature = "count-builds")]
 pub use crate::builds::counting::take_builds;
 pub use crate::conditions::{Condition, Conditions};
 pub use crate::constants::instruction::{Operands, Source, Target};
+pub use crate::meter::Meter;
 pub use crate::ssa::cells::{CellAccess, CellUse, Cells, cell_variable};
 
 /// Computes the SSA form in which cells of memory are further variables.
 ///
 /// # Errors
 ///
-/// The function needs more phis than the limit: see [`TooManyPhis`].
-pub fn ssa_with_cells(function: &FunctionDataflow<'_>, cells: &Cells) -> Result<Ssa, TooManyPhis> {
+/// The function needs more phis than the limit.
+pub fn ssa_with_cells(
+    function: &FunctionDataflow<'_>,
+    cells: &Cells,
+) -> Result<Ssa, AnalysisError> {
     Ssa::new(
         function.facts(),
         function.cfg(),
         function.variables(),
         function.dominators(),
         cells,
+        &UNLIMITED,
     )
+}
+
+/// Begins an analysis that is charged to the budget of a function.
+#[must_use]
+pub fn meter<'m>(function: &FunctionDataflow<'m>) -> Meter<'m> {
+    Meter::new(function.budget)
+}
+
+/// Returns a function whose analyses are not limited. It shares the results.
+#[must_use]
+pub fn without_budget<'m>(function: &FunctionDataflow<'m>) -> FunctionDataflow<'m> {
+    function.clone().with_budget(&UNLIMITED)
 }
 
 /// Creates the graph of an SSA form of a function.

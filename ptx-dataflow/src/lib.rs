@@ -18,6 +18,7 @@ pub mod constants;
 pub mod dataflow;
 #[doc(hidden)]
 pub mod dead_code;
+mod error;
 pub mod function_dataflow;
 pub mod graph;
 mod ids;
@@ -26,6 +27,7 @@ pub mod internals;
 mod live_sets;
 pub mod liveness;
 mod mentions;
+mod meter;
 pub mod pressure;
 pub mod reaching;
 pub mod reg_lanes;
@@ -36,3 +38,5 @@ pub mod ssa;
 pub mod tables;
 pub mod value_numbering;
 pub mod values;
+
+pub use error::AnalysisError;

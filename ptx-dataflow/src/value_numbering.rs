@@ -33,7 +33,7 @@ use ptx_semantics::fold::{commutes, is_copy};
 /// let ssa = function.ssa()?;
 /// let values: Vec<_> = function.body().statements().flat_map(|(stmt, _)| ssa.defs(stmt)).collect();
 /// assert!(function.value_numbers()?.same(values[0], values[1]));
-/// # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_dataflow::AnalysisError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueNumbers {

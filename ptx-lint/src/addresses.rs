@@ -7,7 +7,7 @@ use ptx_analysis::graph::LoopId;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_analysis::values::{Affine, Symbol, SymbolId, Term, Values};
+use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Term, Values};
 use ptx_ir::facts::Space;
 use ptx_isa::{SpecialReg, StateSpace};
 
@@ -18,7 +18,7 @@ pub(crate) struct Parts {
     /// The number of each sample thread. It depends on the thread index.
     pub(crate) own: Vec<i64>,
     /// The symbols of the remainder with their factors.
-    pub(crate) shared: BTreeMap<SymbolId, i64>,
+    pub(crate) shared: BTreeMap<AffineSymbolId, i64>,
     /// Loop counters with their factors.
     pub(crate) counters: BTreeMap<LoopId, i64>,
     /// The numbers depend on the size of the CTA.
@@ -71,7 +71,7 @@ impl Parts {
         parts.own.fill(form.constant());
         for term in form.terms() {
             let product = match values.symbol(term.symbol)? {
-                Symbol::Product(a, b) => {
+                AffineSymbol::Product(a, b) => {
                     let has_counter = is_counter(values, a) || is_counter(values, b);
                     if iteration == 0 && has_counter {
                         continue;
@@ -99,10 +99,10 @@ impl Parts {
         Term { symbol, factor, .. }: Term,
     ) -> Option<()> {
         match values.symbol(symbol)? {
-            Symbol::Counter(id) => {
+            AffineSymbol::Counter(id) => {
                 self.counters.insert(id, factor);
             }
-            Symbol::Special(register, component)
+            AffineSymbol::Special(register, component)
                 if threads.special(register, component, 0).is_some() =>
             {
                 self.uses_size |= register == SpecialReg::Ntid;
@@ -111,10 +111,10 @@ impl Parts {
                     *number = number.wrapping_add(factor.wrapping_mul(value as i64));
                 }
             }
-            Symbol::Special(register, _) if register.uniformity() <= Uniformity::Cta => {
+            AffineSymbol::Special(register, _) if register.uniformity() <= Uniformity::Cta => {
                 self.shared.insert(symbol, factor);
             }
-            Symbol::Value { value, .. } => {
+            AffineSymbol::Value { value, .. } => {
                 if let Some(values_of_threads) = numbers(values, threads, symbol, 0) {
                     for (number, value) in self.own.iter_mut().zip(values_of_threads) {
                         *number = number.wrapping_add(factor.wrapping_mul(value));
@@ -126,7 +126,7 @@ impl Parts {
                     return None;
                 }
             }
-            Symbol::Product(a, b) => {
+            AffineSymbol::Product(a, b) => {
                 if is_likely_uniform_symbol(cx, values, a)
                     && is_likely_uniform_symbol(cx, values, b)
                 {
@@ -148,7 +148,7 @@ impl Parts {
         &mut self,
         values: &Values,
         threads: &mut ThreadValues<'_>,
-        symbols: [SymbolId; 2],
+        symbols: [AffineSymbolId; 2],
         factor: i64,
     ) -> Option<()> {
         if symbols.iter().any(|symbol| is_counter(values, *symbol)) {
@@ -159,7 +159,7 @@ impl Parts {
         self.uses_size |= symbols.iter().any(|symbol| {
             matches!(
                 values.symbol(*symbol),
-                Some(Symbol::Special(SpecialReg::Ntid, _))
+                Some(AffineSymbol::Special(SpecialReg::Ntid, _))
             )
         });
         // A CTA of another shape has other products.
@@ -175,16 +175,20 @@ impl Parts {
     }
 }
 
-fn is_counter(values: &Values, symbol: SymbolId) -> bool {
-    matches!(values.symbol(symbol), Some(Symbol::Counter(_)))
+fn is_counter(values: &Values, symbol: AffineSymbolId) -> bool {
+    matches!(values.symbol(symbol), Some(AffineSymbol::Counter(_)))
 }
 
 /// Returns `true` if there is no reason for a factor of a product to differ between the threads of a CTA.
-fn is_likely_uniform_symbol(cx: &FunctionContext<'_>, values: &Values, symbol: SymbolId) -> bool {
+fn is_likely_uniform_symbol(
+    cx: &FunctionContext<'_>,
+    values: &Values,
+    symbol: AffineSymbolId,
+) -> bool {
     match values.symbol(symbol) {
-        Some(Symbol::Value { value, .. }) => is_likely_uniform(cx, value),
-        Some(Symbol::Special(register, _)) => register.uniformity() <= Uniformity::Cta,
-        Some(Symbol::Parameter { .. }) => true,
+        Some(AffineSymbol::Value { value, .. }) => is_likely_uniform(cx, value),
+        Some(AffineSymbol::Special(register, _)) => register.uniformity() <= Uniformity::Cta,
+        Some(AffineSymbol::Parameter { .. }) => true,
         _ => false,
     }
 }
@@ -193,15 +197,15 @@ fn is_likely_uniform_symbol(cx: &FunctionContext<'_>, values: &Values, symbol: S
 fn numbers(
     values: &Values,
     threads: &mut ThreadValues<'_>,
-    symbol: SymbolId,
+    symbol: AffineSymbolId,
     iteration: i64,
 ) -> Option<Vec<i64>> {
     let samples = 0..threads.samples().len();
     match values.symbol(symbol)? {
-        Symbol::Special(register, component) => samples
+        AffineSymbol::Special(register, component) => samples
             .map(|sample| Some(threads.special(register, component, sample)? as i64))
             .collect(),
-        Symbol::Value { value, signed } => {
+        AffineSymbol::Value { value, signed } => {
             let unused_bits = 64 - u32::from(values.width(value).clamp(1, 64));
             let bits_of_threads = threads.value(value)?;
             Some(
@@ -217,7 +221,7 @@ fn numbers(
                     .collect(),
             )
         }
-        Symbol::Counter(_) => Some(vec![iteration; samples.len()]),
+        AffineSymbol::Counter(_) => Some(vec![iteration; samples.len()]),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use ptx_analysis::calls::CallGraph;
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::dead_code::LiveCode;
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::incremental::Budget;
+use ptx_analysis::incremental::EvaluationLimit;
 use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::provenance::CallSummaries;
@@ -137,7 +137,7 @@ impl LikelyDivergence {
         }
         let mut driver = IncrementalUniformity::optimistic();
         driver.enter_all(module);
-        driver.update(module, &mut Budget::unlimited());
+        driver.update(module, &mut EvaluationLimit::unlimited());
         let mut connected = vec![None; module.module().functions().len()];
         for (id, ..) in module.module().definitions() {
             if !module.is_alone(id) {

@@ -59,7 +59,7 @@ fn check(module: &Module, place: &str) {
     session.parsed(module);
     while !session.advance(
         module,
-        &mut ptx_analysis::incremental::Budget::new(u64::MAX),
+        &mut ptx_analysis::incremental::EvaluationLimit::new(u64::MAX),
     ) {}
     let in_session: Vec<Finding> = session.findings().cloned().collect();
     assert_eq!(

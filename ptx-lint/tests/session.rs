@@ -18,7 +18,7 @@ use test_support::sample;
 use std::path::Path;
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::incremental::Budget;
+use ptx_analysis::incremental::EvaluationLimit;
 use ptx_edit::EditModule as _;
 use ptx_ir::facts::{ModuleFacts, StaleFacts};
 use ptx_ir::{Changed, Limits, Span};
@@ -69,11 +69,11 @@ impl Document {
 
     /// Lints, and gives the names of the functions that were evaluated.
     fn advance(&mut self) -> Vec<String> {
-        let mut budget = Budget::unlimited();
-        assert!(self.session.advance(self.source.module(), &mut budget));
+        let mut limit = EvaluationLimit::unlimited();
+        assert!(self.session.advance(self.source.module(), &mut limit));
         let module = self.source.module();
         let name = |id| module.name(module.functions().get(id).unwrap().name);
-        budget.evaluated().map(|id| name(id).to_owned()).collect()
+        limit.evaluated().map(|id| name(id).to_owned()).collect()
     }
 
     /// Replaces a text that is there once.
@@ -118,10 +118,10 @@ fn random_changes(text: &str, seed: u64, steps: usize) {
         undo.push(before);
         document.change(span, &new);
         // Several changes may come before the session is complete.
-        let mut budget = Budget::new(random.u64(..400));
+        let mut limit = EvaluationLimit::new(random.u64(..400));
         let is_complete = document
             .session
-            .advance(document.source.module(), &mut budget);
+            .advance(document.source.module(), &mut limit);
         if is_complete || random.bool() {
             document.advance();
             document.is_as_new(&format!("step {step} of seed {seed}"));

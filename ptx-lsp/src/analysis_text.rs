@@ -5,7 +5,7 @@ use ptx_analysis::memory_access::{Access, Pattern};
 use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::uniformity::Uniformity;
-use ptx_analysis::values::{Affine, Symbol, Values};
+use ptx_analysis::values::{Affine, AffineSymbol, Values};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, Module, RegId, StmtId};
 use ptx_report::affine_text::AffineText;
@@ -166,7 +166,7 @@ fn has_only_known_symbols(values: &Values, form: &Affine) -> bool {
         .all(|symbol| {
             !matches!(
                 symbol,
-                None | Some(Symbol::Value { .. } | Symbol::Product(..))
+                None | Some(AffineSymbol::Value { .. } | AffineSymbol::Product(..))
             )
         })
 }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
-use ptx_analysis::incremental::Budget;
+use ptx_analysis::incremental::EvaluationLimit;
 use ptx_ir::raw::TextChange;
 use ptx_ir::{Changed, Diagnostic, FuncId, Limits, Module, Severity, Span};
 use ptx_lint::{Finding, LintOptions, LintSession};
@@ -129,17 +129,17 @@ impl Document {
         self.stale.clear();
     }
 
-    /// Lints functions until the budget is spent. Returns whether all functions are linted. A document with errors is not linted.
+    /// Lints functions until the limit is reached. Returns whether all functions are linted. A document with errors is not linted.
     ///
     /// The document must be up to date.
-    pub(crate) fn lint(&mut self, budget: &mut Budget) -> bool {
+    pub(crate) fn lint(&mut self, limit: &mut EvaluationLimit) -> bool {
         let has_errors =
             diagnostics(&self.parsed, self.checked.as_ref()).any(|d| d.severity == Severity::Error);
         let module = self.parsed.module();
         let is_complete = match &mut self.lints {
             Some(lints) if !has_errors => {
                 lints.update(module);
-                lints.advance(module, budget)
+                lints.advance(module, limit)
             }
             _ => true,
         };
@@ -323,11 +323,11 @@ impl Lints {
         }
     }
 
-    /// Lints functions until the budget is spent. Returns whether all functions are linted.
+    /// Lints functions until the limit is reached. Returns whether all functions are linted.
     ///
     /// `module` must be the module of the last [`update`](Self::update).
-    fn advance(&mut self, module: &Module, budget: &mut Budget) -> bool {
-        self.session.advance(module, budget)
+    fn advance(&mut self, module: &Module, limit: &mut EvaluationLimit) -> bool {
+        self.session.advance(module, limit)
     }
 
     /// The findings in the functions that are linted; none while there are pending changes.

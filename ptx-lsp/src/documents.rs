@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use lsp_types::{DidChangeTextDocumentParams, PublishDiagnosticsParams, Uri};
-use ptx_analysis::incremental::Budget;
+use ptx_analysis::incremental::EvaluationLimit;
 
 use crate::diagnostics;
 use crate::document::{Document, Settings};
 use crate::message::{Failure, code};
 
-/// The budget of linting between two messages of the client, in statements. It is spent in a few milliseconds.
+/// The number of statements that are linted between two messages of the client. They are linted in a few milliseconds.
 const LINTED_STATEMENTS: u64 = 5_000;
 
 /// The documents that the client has open.
 ///
-/// A document that changed is in `changed` until its diagnostics are published. If the budget did not suffice to lint all of its functions, it is in
+/// A document that changed is in `changed` until its diagnostics are published. If the limit did not suffice to lint all of its functions, it is in
 /// `unlinted` from then on, until the last function is linted and its diagnostics are published again.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
@@ -71,7 +71,7 @@ impl Documents {
             self.unlinted.retain(|unlinted| *unlinted != uri);
             if let Some(document) = self.by_uri.get_mut(uri.as_str()) {
                 document.update();
-                let is_complete = document.lint(&mut Budget::new(LINTED_STATEMENTS));
+                let is_complete = document.lint(&mut EvaluationLimit::new(LINTED_STATEMENTS));
                 published.push(diagnostics_of(document));
                 if !is_complete {
                     self.unlinted.push(uri);
@@ -93,14 +93,14 @@ impl Documents {
             return None;
         };
         document.update();
-        if !document.lint(&mut Budget::new(LINTED_STATEMENTS)) {
+        if !document.lint(&mut EvaluationLimit::new(LINTED_STATEMENTS)) {
             return None;
         }
         self.unlinted.remove(0);
         Some(diagnostics_of(document))
     }
 
-    /// Returns an open document with an updated module. A document that changed and was not published yet is linted up to the budget.
+    /// Returns an open document with an updated module. A document that changed and was not published yet is linted up to the limit.
     pub(crate) fn get(&mut self, uri: &Uri) -> Result<&Document, Failure> {
         let Some(document) = self.by_uri.get_mut(uri.as_str()) else {
             let message = "the document is not open";
@@ -108,7 +108,7 @@ impl Documents {
         };
         document.update();
         if self.changed.contains(uri) {
-            document.lint(&mut Budget::new(LINTED_STATEMENTS));
+            document.lint(&mut EvaluationLimit::new(LINTED_STATEMENTS));
         }
         Ok(document)
     }

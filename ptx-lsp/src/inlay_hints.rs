@@ -3,7 +3,7 @@
 use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
-use ptx_analysis::incremental::Budget;
+use ptx_analysis::incremental::EvaluationLimit;
 use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::uniformity::{FunctionUniformity, IncrementalUniformity, Uniformity};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
@@ -58,7 +58,7 @@ pub(crate) fn hints(document: &Document, range: Span) -> Vec<InlayHint> {
 fn interprocedural_uniformity(module: &ModuleAnalysis<'_>) -> IncrementalUniformity {
     let mut uniformity = IncrementalUniformity::new();
     uniformity.enter_all(module);
-    uniformity.update(module, &mut Budget::unlimited());
+    uniformity.update(module, &mut EvaluationLimit::unlimited());
     uniformity
 }
 

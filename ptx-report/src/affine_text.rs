@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use ptx_analysis::memory_access::Provenance;
 use ptx_analysis::ssa::{Ssa, Value};
-use ptx_analysis::values::{Affine, Count, Symbol, SymbolId, TripCount, Values, VariableRef};
+use ptx_analysis::values::{
+    Affine, AffineSymbol, AffineSymbolId, Count, TripCount, Values, VariableRef,
+};
 use ptx_ir::{Body, EntityId, Module, VarId};
 
 use crate::register_names::RegisterNames;
@@ -134,9 +136,9 @@ impl<'a> AffineText<'a> {
     }
 
     /// The name of a symbol.
-    fn symbol(&self, id: SymbolId) -> String {
+    fn symbol(&self, id: AffineSymbolId) -> String {
         match self.values.symbol(id) {
-            Some(Symbol::Special(register, component)) => {
+            Some(AffineSymbol::Special(register, component)) => {
                 let components: &[&str] = if register.is_vector() {
                     &[".x", ".y", ".z", ".w"]
                 } else {
@@ -145,24 +147,24 @@ impl<'a> AffineText<'a> {
                 let component = components.get(usize::from(component));
                 format!("{register}{}", component.unwrap_or(&""))
             }
-            Some(Symbol::Parameter {
+            Some(AffineSymbol::Parameter {
                 variable, offset, ..
             }) => match offset {
                 0 => self.variable(variable),
                 offset => format!("{}[{offset}]", self.variable(variable)),
             },
-            Some(Symbol::Variable(VariableRef::Module(symbol))) => {
+            Some(AffineSymbol::Variable(VariableRef::Module(symbol))) => {
                 let symbol = self.module.symbols().get(symbol);
                 let name = symbol.map(|s| self.numbered(s.name, s.number));
                 format!("&{}", name.unwrap_or_default())
             }
-            Some(Symbol::Variable(VariableRef::Local(variable))) => {
+            Some(AffineSymbol::Variable(VariableRef::Local(variable))) => {
                 format!("&{}", self.variable(variable))
             }
-            Some(Symbol::Window(space)) => format!("generic({space})"),
-            Some(Symbol::Counter(id)) => format!("loop{}", id.as_u32()),
-            Some(Symbol::Product(a, b)) => format!("{}*{}", self.symbol(a), self.symbol(b)),
-            Some(Symbol::Value { value, signed }) => {
+            Some(AffineSymbol::Window(space)) => format!("generic({space})"),
+            Some(AffineSymbol::Counter(id)) => format!("loop{}", id.as_u32()),
+            Some(AffineSymbol::Product(a, b)) => format!("{}*{}", self.symbol(a), self.symbol(b)),
+            Some(AffineSymbol::Value { value, signed }) => {
                 let variable = self.ssa.variable(value);
                 let name = variable.map_or("", |v| self.names.get(v));
                 let sign = if signed { "signed " } else { "" };

@@ -6,7 +6,7 @@ use ptx_analysis::memory_access::{Access, Accesses, Pattern};
 use ptx_analysis::provenance::{FunctionProvenance, Pointer};
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::Ssa;
-use ptx_analysis::values::{Affine, Symbol, Values};
+use ptx_analysis::values::{Affine, AffineSymbol, Values};
 use ptx_ir::StmtId;
 use ptx_ir::facts::{FunctionFacts, Space};
 use ptx_isa::StateSpace;
@@ -176,7 +176,8 @@ impl<'a> FunctionValues<'a> {
         self.ssa.defs(stmt).filter_map(move |def| {
             let form = self.values.affine(def);
             let symbol = form.as_symbol().and_then(|s| self.values.symbol(s));
-            let is_opaque = matches!(symbol, Some(Symbol::Value { value, .. }) if value == def);
+            let is_opaque =
+                matches!(symbol, Some(AffineSymbol::Value { value, .. }) if value == def);
             let variable = self.ssa.variable(def).filter(|_| !is_opaque)?;
             Some((variable, form))
         })

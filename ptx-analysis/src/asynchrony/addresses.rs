@@ -17,7 +17,7 @@ use ptx_isa::{SpecialReg, Uniformity};
 use crate::cfg::BlockId;
 use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::{Ssa, Value, ValueId};
-use crate::values::{Affine, Symbol, SymbolId, Values};
+use crate::values::{Affine, AffineSymbol, AffineSymbolId, Values};
 
 /// The dependence of an address on anything but its variable and the parameters of the kernel.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -76,7 +76,7 @@ pub(super) struct Reach {
 /// The numbers of the sums of a function.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
-    numbers: BTreeMap<Vec<(SymbolId, i64)>, u32>,
+    numbers: BTreeMap<Vec<(AffineSymbolId, i64)>, u32>,
 }
 
 impl Addresses {
@@ -95,7 +95,7 @@ impl Addresses {
         let mut terms = Vec::new();
         for term in form.terms() {
             // Generic addresses of a variable are compared with those in its state space.
-            if let Some(Symbol::Window(_)) = values.symbol(term.symbol) {
+            if let Some(AffineSymbol::Window(_)) = values.symbol(term.symbol) {
                 continue;
             }
             let term_dependence = symbols.dependence(term.symbol);
@@ -117,7 +117,11 @@ impl Addresses {
         }
     }
 
-    fn lane_sum(&mut self, symbols: &Symbols<'_>, terms: &[(SymbolId, i64)]) -> Option<LaneSum> {
+    fn lane_sum(
+        &mut self,
+        symbols: &Symbols<'_>,
+        terms: &[(AffineSymbolId, i64)],
+    ) -> Option<LaneSum> {
         let (index_terms, other_terms): (Vec<_>, Vec<_>) = terms
             .iter()
             .copied()
@@ -136,7 +140,7 @@ impl Addresses {
         let (mut min, mut max) = (i128::from(constant), i128::from(constant));
         let mut uniform_terms = Vec::new();
         for term in form.terms() {
-            if let Some(Symbol::Window(_)) = symbols.values.symbol(term.symbol) {
+            if let Some(AffineSymbol::Window(_)) = symbols.values.symbol(term.symbol) {
                 continue;
             }
             match symbols.values.bounds_of(term.symbol) {
@@ -162,7 +166,7 @@ impl Addresses {
         })
     }
 
-    fn number(&mut self, terms: Vec<(SymbolId, i64)>) -> u32 {
+    fn number(&mut self, terms: Vec<(AffineSymbolId, i64)>) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(terms).or_insert(next)
     }
@@ -177,29 +181,31 @@ pub(super) struct Symbols<'a> {
 }
 
 impl Symbols<'_> {
-    fn dependence(&self, symbol: SymbolId) -> Dependence {
+    fn dependence(&self, symbol: AffineSymbolId) -> Dependence {
         match self.values.symbol(symbol) {
-            Some(Symbol::Special(register, _)) if register.uniformity() <= Uniformity::Cta => {
+            Some(AffineSymbol::Special(register, _))
+                if register.uniformity() <= Uniformity::Cta =>
+            {
                 Dependence::Uniform
             }
-            Some(Symbol::Special(..)) => Dependence::Thread,
-            Some(Symbol::Parameter { .. }) if self.values.is_kernel() => Dependence::Uniform,
-            Some(Symbol::Parameter { .. }) => Dependence::Thread,
-            Some(Symbol::Variable(_) | Symbol::Window(_)) => Dependence::Uniform,
-            Some(Symbol::Value { value, .. })
+            Some(AffineSymbol::Special(..)) => Dependence::Thread,
+            Some(AffineSymbol::Parameter { .. }) if self.values.is_kernel() => Dependence::Uniform,
+            Some(AffineSymbol::Parameter { .. }) => Dependence::Thread,
+            Some(AffineSymbol::Variable(_) | AffineSymbol::Window(_)) => Dependence::Uniform,
+            Some(AffineSymbol::Value { value, .. })
                 if is_computed_once(self.ssa, self.analysis, value) =>
             {
                 Dependence::Thread
             }
-            Some(Symbol::Product(a, b)) => self.dependence(a).max(self.dependence(b)),
+            Some(AffineSymbol::Product(a, b)) => self.dependence(a).max(self.dependence(b)),
             _ => Dependence::Iteration,
         }
     }
 
     /// Whether a symbol is the first dimension of the index of the thread.
-    fn is_thread_index(&self, symbol: SymbolId) -> bool {
+    fn is_thread_index(&self, symbol: AffineSymbolId) -> bool {
         let symbol = self.values.symbol(symbol);
-        matches!(symbol, Some(Symbol::Special(SpecialReg::Tid, 0)))
+        matches!(symbol, Some(AffineSymbol::Special(SpecialReg::Tid, 0)))
     }
 }
 

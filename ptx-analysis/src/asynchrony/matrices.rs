@@ -12,7 +12,7 @@ use ptx_ir::{Statement, StmtId};
 use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::threads::ThreadValues;
-use crate::values::{Symbol, SymbolId, Values};
+use crate::values::{AffineSymbol, AffineSymbolId, Values};
 
 /// The values that are examined to find the address in a descriptor.
 const MOST_VALUES: usize = 32;
@@ -39,7 +39,7 @@ pub(super) struct Descriptors<'a> {
 /// A value that is the sum of the address of a variable and a constant.
 struct VariableAddress {
     value: ValueId,
-    variable: SymbolId,
+    variable: AffineSymbolId,
     offset: i64,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Descriptors<'a> {
     }
 
     /// The variable that contains the matrix of a descriptor, and the distance in bytes from the beginning of the variable to that of the matrix.
-    pub(super) fn start(&mut self, descriptor: ValueId) -> Option<(SymbolId, i64)> {
+    pub(super) fn start(&mut self, descriptor: ValueId) -> Option<(AffineSymbolId, i64)> {
         let address = self.address(descriptor)?;
         if !self.evaluations.contains_key(&address.value) {
             if self.evaluations.len() == MOST_ADDRESSES {
@@ -101,7 +101,10 @@ impl<'a> Descriptors<'a> {
             let form = self.values.affine(value);
             if let [term] = form.terms()
                 && term.factor == 1
-                && matches!(self.values.symbol(term.symbol), Some(Symbol::Variable(_)))
+                && matches!(
+                    self.values.symbol(term.symbol),
+                    Some(AffineSymbol::Variable(_))
+                )
             {
                 if address.is_some() {
                     return None;

@@ -18,7 +18,7 @@ use crate::dataflow::{BitSet, JoinSemiLattice};
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value, ValueId};
-use crate::values::{Affine, Symbol, Values};
+use crate::values::{Affine, AffineSymbol, Values};
 
 /// An object in memory that is distinguished from others.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -396,7 +396,7 @@ impl<'a> Places<'a> {
         let mut changing = 0;
         for term in form.terms() {
             match values.symbol(term.symbol) {
-                Some(Symbol::Value { value, .. })
+                Some(AffineSymbol::Value { value, .. })
                     if !is_computed_once(ssa, self.analysis, value) =>
                 {
                     if !self.is_cyclic(ssa, value) {
@@ -404,7 +404,7 @@ impl<'a> Places<'a> {
                     }
                     changing += 1;
                 }
-                Some(Symbol::Counter(_) | Symbol::Product(..)) => return false,
+                Some(AffineSymbol::Counter(_) | AffineSymbol::Product(..)) => return false,
                 _ => {}
             }
         }
@@ -629,7 +629,7 @@ fn pointer(values: &Values, value: ValueId) -> Option<Root> {
     }
     let form = values.affine(value);
     let mut pointers = form.terms().iter().filter_map(|term| {
-        let Symbol::Parameter {
+        let AffineSymbol::Parameter {
             variable,
             offset,
             bytes: 8,

@@ -10,7 +10,7 @@ use ptx_isa::{StateSpace, Uniformity};
 use crate::cfg::BlockId;
 use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::{Ssa, Value, ValueId};
-use crate::values::{Affine, Symbol, SymbolId, Values};
+use crate::values::{Affine, AffineSymbol, AffineSymbolId, Values};
 
 /// The number of definitions that are followed, one after the other.
 const DEPTH: usize = 5;
@@ -78,7 +78,7 @@ impl Conditions<'_> {
             && terms.peek().is_some()
             && terms.all(|term| {
                 let symbol = self.values.symbol(term.symbol);
-                matches!(symbol, Some(Symbol::Parameter { .. }))
+                matches!(symbol, Some(AffineSymbol::Parameter { .. }))
             })
     }
 
@@ -125,7 +125,7 @@ impl Conditions<'_> {
         let form = self.values.affine(value);
         let is_opaque = form.terms().iter().any(|term| {
             let symbol = self.values.symbol(term.symbol);
-            matches!(symbol, Some(Symbol::Value { value: v, .. }) if v == value)
+            matches!(symbol, Some(AffineSymbol::Value { value: v, .. }) if v == value)
         });
         if !is_opaque && !form.terms().is_empty() {
             return self.form_differs(&form, depth);
@@ -145,14 +145,14 @@ impl Conditions<'_> {
             .any(|term| self.symbol_differs(term.symbol, depth))
     }
 
-    fn symbol_differs(self, symbol: SymbolId, depth: usize) -> bool {
+    fn symbol_differs(self, symbol: AffineSymbolId, depth: usize) -> bool {
         match self.values.symbol(symbol) {
-            Some(Symbol::Special(register, _)) => register.uniformity() > Uniformity::Cta,
-            Some(Symbol::Product(a, b)) => {
+            Some(AffineSymbol::Special(register, _)) => register.uniformity() > Uniformity::Cta,
+            Some(AffineSymbol::Product(a, b)) => {
                 depth > 0
                     && (self.symbol_differs(a, depth - 1) || self.symbol_differs(b, depth - 1))
             }
-            Some(Symbol::Value { value, .. }) => depth > 0 && self.differs(value, depth - 1),
+            Some(AffineSymbol::Value { value, .. }) => depth > 0 && self.differs(value, depth - 1),
             _ => false,
         }
     }

@@ -4,7 +4,7 @@ use ptx_isa::SpecialReg;
 
 use super::Context;
 use super::requests::{LANES, Passes, passes, sectors};
-use crate::values::{Affine, Symbol, SymbolId};
+use crate::values::{Affine, AffineSymbol, AffineSymbolId};
 
 /// The access pattern of the lanes of a warp.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -130,19 +130,19 @@ impl Context<'_> {
         })
     }
 
-    fn lane_value(&self, symbol: SymbolId) -> LaneValue {
+    fn lane_value(&self, symbol: AffineSymbolId) -> LaneValue {
         match self.values.symbol(symbol) {
-            Some(Symbol::Special(SpecialReg::Tid, dimension)) => {
+            Some(AffineSymbol::Special(SpecialReg::Tid, dimension)) => {
                 LaneValue::Thread(dimension.into())
             }
-            Some(Symbol::Special(SpecialReg::Laneid, _)) => LaneValue::Lane,
+            Some(AffineSymbol::Special(SpecialReg::Laneid, _)) => LaneValue::Lane,
             _ if self.is_uniform(symbol) => LaneValue::Uniform,
             _ => LaneValue::Unknown,
         }
     }
 
     /// Whether a symbol is uniform among the lanes of a warp that execute an instruction together.
-    fn is_uniform(&self, symbol: SymbolId) -> bool {
+    fn is_uniform(&self, symbol: AffineSymbolId) -> bool {
         super::loops::is_uniform(self.values, symbol, &self.uniform_loops)
     }
 }

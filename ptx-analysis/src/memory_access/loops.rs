@@ -8,7 +8,7 @@ use ptx_isa::Uniformity;
 
 use crate::function_dataflow::FunctionDataflow;
 use crate::ssa::Ssa;
-use crate::values::{Affine, Symbol, SymbolId, Values};
+use crate::values::{Affine, AffineSymbol, AffineSymbolId, Values};
 
 /// For each loop, whether every branch in it is uniform in the warp. Outer loops come before inner ones.
 pub(super) fn uniform(analysis: &FunctionDataflow<'_>, ssa: &Ssa, values: &Values) -> Vec<bool> {
@@ -87,13 +87,15 @@ fn is_together(
 }
 
 /// Whether a symbol is uniform among the lanes of a warp that execute an instruction together.
-pub(super) fn is_uniform(values: &Values, symbol: SymbolId, loops: &[bool]) -> bool {
+pub(super) fn is_uniform(values: &Values, symbol: AffineSymbolId, loops: &[bool]) -> bool {
     match values.symbol(symbol) {
-        Some(Symbol::Special(register, _)) => register.uniformity() <= Uniformity::Warp,
-        Some(Symbol::Parameter { .. }) => values.is_kernel(),
-        Some(Symbol::Variable(_) | Symbol::Window(_)) => true,
-        Some(Symbol::Counter(id)) => loops.get(id.as_u32() as usize) == Some(&true),
-        Some(Symbol::Product(a, b)) => is_uniform(values, a, loops) && is_uniform(values, b, loops),
+        Some(AffineSymbol::Special(register, _)) => register.uniformity() <= Uniformity::Warp,
+        Some(AffineSymbol::Parameter { .. }) => values.is_kernel(),
+        Some(AffineSymbol::Variable(_) | AffineSymbol::Window(_)) => true,
+        Some(AffineSymbol::Counter(id)) => loops.get(id.as_u32() as usize) == Some(&true),
+        Some(AffineSymbol::Product(a, b)) => {
+            is_uniform(values, a, loops) && is_uniform(values, b, loops)
+        }
         _ => false,
     }
 }

@@ -83,7 +83,7 @@ pub struct Access {
 /// let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
 /// let request = function.accesses()?.all()[1].request.unwrap();
 /// assert_eq!((request.pattern, request.sectors()), (Pattern::Strided(8), 8));
-/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_analysis::AnalysisError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Accesses {

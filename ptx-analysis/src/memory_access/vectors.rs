@@ -10,7 +10,7 @@ use ptx_isa::{Access as Usage, Modifier, Proxy, SpecialReg, StateSpace};
 use super::{Access, Context};
 use crate::cfg::BlockId;
 use crate::ssa::ValueId;
-use crate::values::{Affine, Symbol};
+use crate::values::{Affine, AffineSymbol};
 
 /// The size in bytes of the longest vector that all targets support.
 const MAX_BYTES: u64 = 16;
@@ -171,7 +171,7 @@ impl Vectors<'_> {
         let (base, _) = values.without_wrap(&group.base?, 64);
         let index = base.terms().iter().find(|term| {
             let symbol = values.symbol(term.symbol);
-            matches!(symbol, Some(Symbol::Special(SpecialReg::Tid, 0)))
+            matches!(symbol, Some(AffineSymbol::Special(SpecialReg::Tid, 0)))
         })?;
         let step = u64::try_from(index.factor)
             .ok()
@@ -179,7 +179,9 @@ impl Vectors<'_> {
         let mut pointers = 0;
         for term in base.terms() {
             match values.symbol(term.symbol)? {
-                Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && term.factor == 1 => {
+                AffineSymbol::Parameter { bytes: 8, .. }
+                    if values.is_kernel() && term.factor == 1 =>
+                {
                     pointers += 1;
                 }
                 _ if term.factor.unsigned_abs() % step == 0 => {}
@@ -246,7 +248,12 @@ impl Context<'_> {
     fn is_constant(&self, access: &Access) -> bool {
         access.address.is_none_or(|form| {
             let mut terms = form.terms().iter();
-            terms.all(|t| matches!(self.values.symbol(t.symbol), Some(Symbol::Variable(_))))
+            terms.all(|t| {
+                matches!(
+                    self.values.symbol(t.symbol),
+                    Some(AffineSymbol::Variable(_))
+                )
+            })
         })
     }
 

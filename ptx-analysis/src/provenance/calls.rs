@@ -12,7 +12,7 @@ use super::lattice::{AbstractValue, Address};
 use super::slots::Slot;
 use crate::calls::CallGraph;
 use crate::function_dataflow::FunctionDataflow;
-use crate::incremental::Budget;
+use crate::incremental::EvaluationLimit;
 use crate::memory_access::Provenance;
 use crate::module_analysis::ModuleAnalysis;
 use crate::values::VariableRef;
@@ -42,7 +42,7 @@ impl CallSummaries {
     /// Analyzes a module whose functions share their analyses.
     pub(crate) fn of_module(module: &ModuleAnalysis<'_>) -> Arc<Self> {
         let mut summaries = super::IncrementalSummaries::new();
-        summaries.update(module, &mut Budget::unlimited());
+        summaries.update(module, &mut EvaluationLimit::unlimited());
         summaries.summaries().cloned().unwrap_or_default()
     }
 

@@ -10,7 +10,7 @@ use super::lattice::{AbstractValue, Address};
 use crate::calls::Target;
 use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
-use crate::incremental::{Budget, MemoTable, renumber_table};
+use crate::incremental::{EvaluationLimit, MemoTable, renumber_table};
 use crate::interprocedural::{Precision, Summaries, callees_first, replace_inputs, solve};
 use crate::memory_access::Provenance;
 use crate::module_analysis::ModuleAnalysis;
@@ -27,7 +27,7 @@ struct Inputs {
 /// [`CallSummaries`] that are updated incrementally as a module changes.
 ///
 /// ```
-/// use ptx_analysis::incremental::Budget;
+/// use ptx_analysis::incremental::EvaluationLimit;
 /// use ptx_analysis::module_analysis::ModuleAnalysis;
 /// use ptx_analysis::provenance::IncrementalSummaries;
 /// use ptx_ir::facts::ModuleFacts;
@@ -37,14 +37,14 @@ struct Inputs {
 /// let facts = ModuleFacts::new(&module);
 /// let analysis = ModuleAnalysis::new(&facts);
 /// let mut summaries = IncrementalSummaries::new();
-/// summaries.update(&analysis, &mut Budget::unlimited());
+/// summaries.update(&analysis, &mut EvaluationLimit::unlimited());
 ///
 /// // The body of the kernel changed, but not the arguments of its call.
 /// let k = module.function("k").unwrap();
 /// summaries.enter(&[k]);
-/// let mut budget = Budget::unlimited();
-/// assert!(summaries.update(&analysis, &mut budget));
-/// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [k]);
+/// let mut limit = EvaluationLimit::unlimited();
+/// assert!(summaries.update(&analysis, &mut limit));
+/// assert_eq!(limit.evaluated().collect::<Vec<_>>(), [k]);
 /// assert_eq!(summaries.revision(module.function("f").unwrap()), 1);
 /// ```
 #[derive(Clone, Default, Debug)]
@@ -72,12 +72,12 @@ impl IncrementalSummaries {
         }
     }
 
-    /// Computes the arguments and results that functions pass to each other. Returns false if the budget is spent first; call it again in that case.
+    /// Computes the arguments and results that functions pass to each other. Returns false if the limit is reached first; call it again in that case.
     /// The facts must contain all functions that call or are called and that were not evaluated so far or were entered again.
-    pub fn update(&mut self, module: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
+    pub fn update(&mut self, module: &ModuleAnalysis<'_>, limit: &mut EvaluationLimit) -> bool {
         let mut connected = Connected::new(module);
         let order = core::mem::take(&mut connected.order);
-        let Ok(inputs) = solve(module, &order, &mut connected, &mut self.memo, budget) else {
+        let Ok(inputs) = solve(module, &order, &mut connected, &mut self.memo, limit) else {
             return false;
         };
         self.memo.remove_unused();

@@ -68,7 +68,7 @@ pub struct Pointer {
 /// let (load, _) = function.body().statements().nth(4).unwrap();
 /// let pointer = function.provenance()?.access(load, 0).unwrap();
 /// assert_eq!((pointer.space, pointer.offset), (Some(StateSpace::Shared), Some(8)));
-/// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_analysis::AnalysisError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct FunctionProvenance {

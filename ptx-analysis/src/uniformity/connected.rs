@@ -10,7 +10,7 @@ use super::incremental::{CallInputs, IncrementalUniformity, Inputs, Output};
 use super::words;
 use crate::calls::CallGraph;
 use crate::function_analysis::FunctionAnalysis;
-use crate::incremental::{Budget, MemoTable, Spent};
+use crate::incremental::{EvaluationLimit, LimitReached, MemoTable};
 use crate::interprocedural::{self, Precision, Summaries, callees_first};
 use crate::module_analysis::ModuleAnalysis;
 
@@ -20,12 +20,12 @@ pub(super) fn solve(
     uniformity: &IncrementalUniformity,
     memo: &mut MemoTable<Inputs, Output>,
     inputs: &mut [Option<Inputs>],
-    budget: &mut Budget,
-) -> Result<(), Spent> {
+    limit: &mut EvaluationLimit,
+) -> Result<(), LimitReached> {
     let calls = module.calls();
     let mut connected = Connected::of_module(module, uniformity);
     let order = connected.order();
-    let last_inputs = interprocedural::solve(module, &order, &mut connected, memo, budget)?;
+    let last_inputs = interprocedural::solve(module, &order, &mut connected, memo, limit)?;
     for (slot, last) in inputs.iter_mut().zip(last_inputs) {
         *slot = last.or_else(|| slot.take());
     }
@@ -40,7 +40,7 @@ pub(super) fn solve(
     }
     let mut called = Connected::called_by_kernels(module, uniformity);
     let order = called.order();
-    let last_inputs = interprocedural::solve(module, &order, &mut called, memo, budget)?;
+    let last_inputs = interprocedural::solve(module, &order, &mut called, memo, limit)?;
     for ((slot, last), is_open) in inputs.iter_mut().zip(last_inputs).zip(is_open) {
         if !is_open && last.is_some() {
             *slot = last;

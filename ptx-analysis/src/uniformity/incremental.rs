@@ -15,7 +15,7 @@ use super::synchronization::{Before, Summaries, Synchronization};
 use super::words::{self, Words};
 use crate::calls::{CallGraph, Target};
 use crate::function_analysis::{FunctionAnalysis, map_functions};
-use crate::incremental::{Budget, MemoTable, renumber_table};
+use crate::incremental::{EvaluationLimit, MemoTable, renumber_table};
 use crate::interprocedural::replace_inputs;
 use crate::module_analysis::ModuleAnalysis;
 
@@ -148,7 +148,7 @@ impl Body {
 /// After a change, [`enter`](Self::enter) the functions that have another body, and [`update`](Self::update) the inputs of all functions.
 ///
 /// ```
-/// use ptx_analysis::incremental::Budget;
+/// use ptx_analysis::incremental::EvaluationLimit;
 /// use ptx_analysis::module_analysis::ModuleAnalysis;
 /// use ptx_analysis::uniformity::{IncrementalUniformity, ModuleUniformity};
 /// use ptx_ir::facts::ModuleFacts;
@@ -160,7 +160,7 @@ impl Body {
 /// let facts = ModuleFacts::new(source.module());
 /// let module = ModuleAnalysis::new(&facts);
 /// uniformity.enter_all(&module);
-/// uniformity.update(&module, &mut Budget::unlimited());
+/// uniformity.update(&module, &mut EvaluationLimit::unlimited());
 ///
 /// // One function changes, but not the inputs of the others.
 /// let offset = text.find("call").unwrap();
@@ -168,10 +168,10 @@ impl Body {
 /// let facts = ModuleFacts::new(source.module());
 /// let module = ModuleAnalysis::new(&facts);
 /// let k = source.module().function("k").unwrap();
-/// let mut budget = Budget::unlimited();
+/// let mut limit = EvaluationLimit::unlimited();
 /// uniformity.enter(&module, &[k]);
-/// assert!(uniformity.update(&module, &mut budget));
-/// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [k]);
+/// assert!(uniformity.update(&module, &mut limit));
+/// assert_eq!(limit.evaluated().collect::<Vec<_>>(), [k]);
 /// assert_eq!(uniformity.take(&module.function(k).unwrap(), module.calls()).as_ref(), ModuleUniformity::new(&facts).function(k));
 /// ```
 #[derive(Clone, Default, Debug)]
@@ -241,9 +241,9 @@ impl IncrementalUniformity {
         self.memo.remove_function(id);
     }
 
-    /// Computes the inputs that functions pass to each other. Returns `false` if the budget is spent first; then it has to be called again. The facts must
+    /// Computes the inputs that functions pass to each other. Returns `false` if the limit is reached first; then it has to be called again. The facts must
     /// contain all functions that were entered since it returned `true`, and all functions that call or are called by others.
-    pub fn update(&mut self, analysis: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
+    pub fn update(&mut self, analysis: &ModuleAnalysis<'_>, limit: &mut EvaluationLimit) -> bool {
         let (module, calls) = (analysis.module(), analysis.calls());
         let count = module.functions().len();
         let body = |id: FuncId| self.bodies.get(id.index())?.as_ref();
@@ -273,7 +273,7 @@ impl IncrementalUniformity {
             inputs[id.index()] = Some(Inputs::new(&context, calls, &self.summaries, |_| None));
         }
         let mut memo = core::mem::take(&mut self.memo);
-        let solved = connected::solve(analysis, self, &mut memo, &mut inputs, budget);
+        let solved = connected::solve(analysis, self, &mut memo, &mut inputs, limit);
         self.memo = memo;
         if solved.is_err() {
             return false;

@@ -78,7 +78,7 @@ pub use ptx_isa::Uniformity;
 
 use crate::cfg::BlockId;
 use crate::function_analysis::{FunctionAnalysis, map_functions};
-use crate::incremental::Budget;
+use crate::incremental::EvaluationLimit;
 use crate::module_analysis::ModuleAnalysis;
 use crate::reg_lanes::VariableId;
 use context::{Callees, Context};
@@ -234,7 +234,7 @@ impl ModuleUniformity {
         is_selected: impl Fn(FuncId) -> bool + Sync,
     ) -> Self {
         driver.enter_all(module);
-        driver.update(module, &mut Budget::unlimited());
+        driver.update(module, &mut EvaluationLimit::unlimited());
         let mut functions = vec![None; module.module().functions().len()];
         let alone = map_functions(module.facts(), |id, _| {
             let function = module

@@ -17,7 +17,7 @@ use super::cells::each_operand;
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
-use crate::values::{Affine, Symbol, Values, VariableRef};
+use crate::values::{Affine, AffineSymbol, Values, VariableRef};
 
 /// The maximum number of accesses to cells: this number, and more for each statement. An access through an index is an access to each cell of the variable.
 const MAX_ACCESSES: usize = 1 << 12;
@@ -155,7 +155,7 @@ impl Finder<'_> {
         let mut has_window = false;
         for term in form.terms() {
             match self.values.symbol(term.symbol) {
-                Some(Symbol::Variable(VariableRef::Local(variable)))
+                Some(AffineSymbol::Variable(VariableRef::Local(variable)))
                     if self.is_stack_variable(variable) =>
                 {
                     object = Some(if term.factor == 1 && object.is_none() {
@@ -164,7 +164,7 @@ impl Finder<'_> {
                         Object::Unknown
                     });
                 }
-                Some(Symbol::Window(space)) if is_local(space) => has_window = true,
+                Some(AffineSymbol::Window(space)) if is_local(space) => has_window = true,
                 _ => is_constant = false,
             }
         }

@@ -4,6 +4,7 @@
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 mod asynchrony;
+mod budget;
 mod memory_access;
 mod provenance;
 mod threads;

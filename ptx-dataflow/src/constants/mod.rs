@@ -85,7 +85,7 @@ impl JoinSemiLattice for Constant {
 /// let (last, _) = function.body().statements().nth(2).unwrap();
 /// let sum = function.ssa()?.defs(last).next().unwrap();
 /// assert_eq!(function.constants()?.value(sum).known(), Some(2));
-/// # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_dataflow::AnalysisError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Constants {

@@ -1,8 +1,8 @@
 //! Solves a sparse dataflow problem of a function.
 
 use super::sparse::{SparseAnalysis, SparseInput, SparseSolution, solve_on_graph};
+use crate::AnalysisError;
 use crate::function_dataflow::FunctionDataflow;
-use crate::ssa::TooManyPhis;
 
 /// Solves a sparse dataflow problem in at most `max_sweeps` sweeps over the function.
 ///
@@ -13,7 +13,7 @@ pub fn solve_sparse<A: SparseAnalysis>(
     function: &FunctionDataflow<'_>,
     analysis: &mut A,
     max_sweeps: u32,
-) -> Result<SparseSolution<A::Domain>, TooManyPhis> {
+) -> Result<SparseSolution<A::Domain>, AnalysisError> {
     let input = SparseInput {
         facts: function.facts(),
         cfg: function.cfg(),

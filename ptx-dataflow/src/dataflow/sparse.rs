@@ -84,7 +84,7 @@ use crate::ssa::{Ssa, Value, ValueId};
 /// let statements = function.body().statements().filter(|(stmt, _)| ssa.defs(*stmt).len() == 1);
 /// let special: Vec<bool> = statements.map(|(stmt, _)| solution.value(ssa.defs(stmt).next().unwrap()).0).collect();
 /// assert_eq!(special, [true, false, false, true]);
-/// # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+/// # Ok::<(), ptx_dataflow::AnalysisError>(())
 /// ```
 pub trait SparseAnalysis {
     /// The facts.

@@ -3,11 +3,12 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Flow, FunctionFacts, Mentions, Stamp};
-use ptx_ir::{Body, EntityId, Statement, StmtId};
+use ptx_ir::{Body, BudgetExhausted, EntityId, Statement, StmtId};
 
 use super::cells::{CellAccess, CellUse, Cells, cell_variable};
 use super::{Returned, Ssa, Use, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
+use crate::meter::Meter;
 use crate::reg_lanes::{VariableId, Variables};
 
 /// The kind of an upward-exposed use.
@@ -81,12 +82,17 @@ pub(super) struct BlockStart {
 
 impl LocalValues {
     /// Finds the definitions and uses of all blocks.
+    ///
+    /// # Errors
+    ///
+    /// The budget is exhausted.
     pub(super) fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,
         variables: &Variables,
         cells: &Cells,
-    ) -> Self {
+        meter: &mut Meter<'_>,
+    ) -> Result<Self, BudgetExhausted> {
         let carry = VariableId::from_index(variables.len());
         let bound = carry.as_u32() + 1 + cells.count();
         let mut pass = Pass {
@@ -122,6 +128,7 @@ impl LocalValues {
                 last_defs: local.last_defs.len() as u32,
             });
             for (stmt, statement) in body.range(block.first, block.end) {
+                meter.count(1)?;
                 let local = &mut pass.local;
                 let position = local.positions.get(stmt.index()).copied();
                 // Blocks are in the order of the statements; statements between them have no effects.
@@ -168,7 +175,7 @@ impl LocalValues {
         }
         let mut local = pass.local;
         local.start_statements(body.statement_table().len());
-        local
+        Ok(local)
     }
 
     /// Sets the first use and the first definition of the statements up to a position that have none.

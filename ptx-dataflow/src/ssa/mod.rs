@@ -19,7 +19,7 @@
 //! the arguments of phis for edges from there are [`Ssa::UNKNOWN`].
 //!
 //! Cost: `O(n log n)` in instructions, edges, phis and arguments of phis. Nests of loops exist that need a quadratic number
-//! of phis. A function that needs more phis and arguments of phis than 262,144 and 16 for each statement has no SSA form: [`TooManyPhis`].
+//! of phis. A function that needs more phis and arguments of phis than 262,144 and 16 for each statement has no SSA form: [`AnalysisError::TooManyPhis`].
 //!
 //! ```
 //! use ptx_dataflow::{function_dataflow::FunctionDataflow, ssa::Value};
@@ -34,7 +34,7 @@
 //! let read = ssa.uses(store)[1].value;
 //! assert!(matches!(ssa.value(read), Value::Def { old: Some(_), .. }));
 //! # use ptx_ir::EntityId as _;
-//! # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+//! # Ok::<(), ptx_dataflow::AnalysisError>(())
 //! ```
 
 pub(crate) mod cells;
@@ -46,10 +46,12 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use ptx_ir::facts::{FunctionFacts, Stamp};
-use ptx_ir::{EntityId, StmtId};
+use ptx_ir::{Budget, EntityId, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
+use crate::error::AnalysisError;
 use crate::graph::{Csr, Dominators};
+use crate::meter::Meter;
 use crate::reg_lanes::{VariableId, Variables};
 use cells::Cells;
 
@@ -57,27 +59,6 @@ crate::ids::ids! {
     /// A value of an [`Ssa`]: dense, from 0.
     ValueId;
 }
-
-/// A function that needs more phis and arguments of phis than the limit: some nests of loops need a number of them that
-/// is quadratic in the size of the function. See [`FunctionDataflow::ssa`](crate::function_dataflow::FunctionDataflow::ssa).
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub struct TooManyPhis {
-    /// The allowed number of phis and arguments.
-    pub limit: u64,
-}
-
-impl core::fmt::Display for TooManyPhis {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "the function needs more than {} phis and arguments of phis",
-            self.limit
-        )
-    }
-}
-
-impl core::error::Error for TooManyPhis {}
 
 /// The number of phis and arguments that every function may need, and the additional number for each statement.
 const PHIS: u64 = 1 << 18;
@@ -164,25 +145,29 @@ impl Ssa {
     ///
     /// # Errors
     ///
-    /// If the function needs more phis and arguments of phis than 262,144 and 16 for each statement.
+    /// The function needs more phis and arguments of phis than 262,144 and 16 for each statement, or the budget is exhausted.
     pub(crate) fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,
         variables: &Variables,
         dominators: &Dominators<BlockId>,
         cells: &Cells,
-    ) -> Result<Self, TooManyPhis> {
+        budget: &Budget,
+    ) -> Result<Self, AnalysisError> {
         let name = if cells.is_empty() {
             "ssa"
         } else {
             "ssa with cells"
         };
         crate::builds::record(name, facts);
-        let local = local::LocalValues::new(facts, cfg, variables, cells);
+        let mut meter = Meter::new(budget);
+        let local = local::LocalValues::new(facts, cfg, variables, cells, &mut meter)?;
         let live = phi_placement::live_sets(cfg, &local);
         let limit = PHIS + PHIS_PER_STATEMENT * facts.body().statement_table().len() as u64;
-        let placed = phi_placement::place(cfg, dominators, &local, &live, limit)?;
-        Ok(renaming::rename(cfg, dominators, local, &live, &placed))
+        let placed = phi_placement::place(cfg, dominators, &local, &live, limit, &mut meter)?;
+        let ssa = renaming::rename(cfg, dominators, local, &live, &placed, &mut meter)?;
+        meter.charge()?;
+        Ok(ssa)
     }
 
     /// The number of values.

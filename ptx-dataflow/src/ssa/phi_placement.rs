@@ -7,11 +7,12 @@ use alloc::vec::Vec;
 
 use ptx_ir::EntityId as _;
 
-use super::TooManyPhis;
 use super::local::LocalValues;
 use crate::cfg::{BlockId, Cfg};
+use crate::error::AnalysisError;
 use crate::graph::{Csr, Dominators, Frontiers, IteratedFrontiers};
 use crate::live_sets::{Effects, LiveSets};
+use crate::meter::Meter;
 use crate::reg_lanes::VariableId;
 
 /// A phi of a variable at the start of a block.
@@ -38,14 +39,15 @@ pub(super) fn live_sets(cfg: &Cfg, local: &LocalValues) -> LiveSets {
 ///
 /// # Errors
 ///
-/// There are more phis and arguments of phis than `limit`.
+/// There are more phis and arguments of phis than `limit`, or the budget is exhausted.
 pub(super) fn place(
     cfg: &Cfg,
     dominators: &Dominators<BlockId>,
     local: &LocalValues,
     live: &LiveSets,
     limit: u64,
-) -> Result<Vec<PlacedPhi>, TooManyPhis> {
+    meter: &mut Meter<'_>,
+) -> Result<Vec<PlacedPhi>, AnalysisError> {
     let variables = local.bound as usize;
     let mut is_read = vec![false; variables];
     for exposed in local.exposed.iter().filter(|e| e.kind.reads()) {
@@ -67,6 +69,7 @@ pub(super) fn place(
     let mut cost = 0u64;
     for (number, _) in (0u32..).zip(&is_read).filter(|&(_, &read)| read) {
         let variable = VariableId::new(number);
+        let cost_before = cost;
         let blocks = iterated.of(writes.row(number), |block| {
             let needed = live.is_live_in(block.as_u32(), variable);
             cost += 1;
@@ -76,8 +79,9 @@ pub(super) fn place(
             needed && cost <= limit
         });
         if cost > limit {
-            return Err(TooManyPhis { limit });
+            return Err(AnalysisError::TooManyPhis { limit });
         }
+        meter.count((cost - cost_before) as usize)?;
         placed.extend(
             blocks
                 .into_iter()

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::EntityId as _;
+use ptx_ir::{BudgetExhausted, EntityId as _};
 
 use super::local::{BlockStart, ExposedKind, ExposedUse, LastDef, LocalValues};
 use super::phi_placement::PlacedPhi;
@@ -10,6 +10,7 @@ use super::{Ssa, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Csr, Dominators};
 use crate::live_sets::LiveSets;
+use crate::meter::Meter;
 use crate::reg_lanes::VariableId;
 
 /// The state of the walk.
@@ -34,7 +35,8 @@ pub(super) fn rename(
     local: LocalValues,
     live: &LiveSets,
     placed: &[PlacedPhi],
-) -> Ssa {
+    meter: &mut Meter<'_>,
+) -> Result<Ssa, BudgetExhausted> {
     let mut values = local.values;
     let mut current = vec![Ssa::UNKNOWN; local.bound as usize];
     for variable in live.sets.iter(live.live_in(Cfg::ENTRY.as_u32())) {
@@ -76,8 +78,8 @@ pub(super) fn rename(
         undo: Vec::new(),
         ssa,
     };
-    renamer.walk(dominators);
-    renamer.ssa
+    renamer.walk(dominators, meter)?;
+    Ok(renamer.ssa)
 }
 
 /// The arguments of the phis before the walk, and the first one of each phi. They are unknown, but for the values where the function begins.
@@ -97,7 +99,11 @@ fn unknown_args(cfg: &Cfg, placed: &[PlacedPhi], at_entry: &[ValueId]) -> (Vec<V
 
 impl<'a> Renamer<'a> {
     /// Visits the blocks, each after its immediate dominator.
-    fn walk(&mut self, dominators: &Dominators<BlockId>) {
+    fn walk(
+        &mut self,
+        dominators: &Dominators<BlockId>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), BudgetExhausted> {
         let children = dominators.children();
         // A block, the number of its children that were visited, and the length of `undo` before it.
         let mut stack: Vec<(BlockId, usize, usize)> = vec![(Cfg::ENTRY, 0, 0)];
@@ -106,6 +112,7 @@ impl<'a> Renamer<'a> {
             if let Some(&child) = children.row(block.as_u32()).get(*visited_children) {
                 *visited_children += 1;
                 stack.push((child, 0, self.undo.len()));
+                meter.count(1)?;
                 self.block(child);
                 continue;
             }
@@ -116,6 +123,7 @@ impl<'a> Renamer<'a> {
             }
             stack.pop();
         }
+        Ok(())
     }
 
     /// Resolves the uses in a block, and sets the arguments of the phis of its successors.

@@ -1,6 +1,6 @@
 //! Affine forms: sums of multiples of symbols.
 
-use super::SymbolId;
+use super::AffineSymbolId;
 use super::alignment::Alignment;
 
 /// The maximum number of symbols of a form.
@@ -11,7 +11,7 @@ pub(super) const MAX_TERMS: usize = 8;
 #[non_exhaustive]
 pub struct Term {
     /// The symbol.
-    pub symbol: SymbolId,
+    pub symbol: AffineSymbolId,
     /// The factor of the symbol; never 0.
     pub factor: i64,
 }
@@ -34,7 +34,7 @@ pub(super) enum Need {
 }
 
 const NO_TERM: Term = Term {
-    symbol: SymbolId::new(u32::MAX),
+    symbol: AffineSymbolId::new(u32::MAX),
     factor: 0,
 };
 
@@ -51,7 +51,7 @@ impl Affine {
 
     /// A symbol.
     #[must_use]
-    pub const fn symbol(symbol: SymbolId) -> Self {
+    pub const fn symbol(symbol: AffineSymbolId) -> Self {
         let mut form = Self::number(0);
         form.terms[0] = Term { symbol, factor: 1 };
         form.len = 1;
@@ -86,7 +86,7 @@ impl Affine {
 
     /// The symbol, if the form is a single symbol.
     #[must_use]
-    pub fn as_symbol(&self) -> Option<SymbolId> {
+    pub fn as_symbol(&self) -> Option<AffineSymbolId> {
         match (self.constant, self.terms()) {
             (0, &[Term { symbol, factor: 1 }]) => Some(symbol),
             _ => None,
@@ -95,14 +95,14 @@ impl Affine {
 
     /// The factor of a symbol.
     #[must_use]
-    pub fn factor(&self, symbol: SymbolId) -> i64 {
+    pub fn factor(&self, symbol: AffineSymbolId) -> i64 {
         let mut terms = self.terms().iter();
         terms.find(|t| t.symbol == symbol).map_or(0, |t| t.factor)
     }
 
     /// The value modulo 2^64, given the values of the symbols; `None` if one of them is unknown.
     #[must_use]
-    pub fn value(&self, symbol: impl Fn(SymbolId) -> Option<i128>) -> Option<u64> {
+    pub fn value(&self, symbol: impl Fn(AffineSymbolId) -> Option<i128>) -> Option<u64> {
         let mut sum = self.constant as u64;
         for term in self.terms() {
             let value = symbol(term.symbol)? as u64;
@@ -130,7 +130,7 @@ impl Affine {
     }
 
     /// The low bits, given those of the symbols.
-    pub(super) fn alignment(&self, of_symbol: impl Fn(SymbolId) -> Alignment) -> Alignment {
+    pub(super) fn alignment(&self, of_symbol: impl Fn(AffineSymbolId) -> Alignment) -> Alignment {
         let start = Alignment::new(64, self.constant as u64);
         self.terms().iter().fold(start, |sum, term| {
             let factor = Alignment::new(64, term.factor as u64);
@@ -186,7 +186,7 @@ impl Affine {
         }
     }
 
-    fn push(&mut self, symbol: SymbolId, factor: i64) -> Option<()> {
+    fn push(&mut self, symbol: AffineSymbolId, factor: i64) -> Option<()> {
         if factor != 0 {
             *self.terms.get_mut(usize::from(self.len))? = Term { symbol, factor };
             self.len += 1;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::number::Truth;
-use super::{Affine, Interval, Symbol, Term, Values};
+use super::{Affine, AffineSymbol, Interval, Term, Values};
 use crate::ssa::ValueId;
 
 /// An order of two integers.
@@ -198,7 +198,7 @@ impl Values {
         } = self.comparison(predicate, true)?;
         let constant = comparison.ranges[1].single()?;
         let value = match self.symbol(comparison.a.as_symbol()?)? {
-            Symbol::Value { value, .. } => value,
+            AffineSymbol::Value { value, .. } => value,
             _ => return None,
         };
         let all = Interval::of_bits(comparison.bits, comparison.signed);

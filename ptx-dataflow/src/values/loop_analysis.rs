@@ -15,7 +15,7 @@ use super::interval::Interval;
 use super::loop_facts::{Count, Distance, Induction, TripCount, repetitions};
 use super::number::Truth;
 use super::pass::Pass;
-use super::symbol::{Symbol, SymbolId, Symbols};
+use super::symbol::{AffineSymbol, AffineSymbolId, Symbols};
 use crate::cfg::{BlockId, Cfg, Edge};
 use crate::graph::{LoopId, Loops};
 use crate::ssa::{Ssa, Value, ValueId};
@@ -80,9 +80,9 @@ impl Pass<'_> {
     }
 
     /// Whether a symbol keeps its value while a loop is repeated.
-    fn is_invariant(&self, id: LoopId, symbol: SymbolId) -> bool {
+    fn is_invariant(&self, id: LoopId, symbol: AffineSymbolId) -> bool {
         match self.symbols.get(symbol) {
-            Some(Symbol::Value { value, .. }) => {
+            Some(AffineSymbol::Value { value, .. }) => {
                 let block = match self.context.ssa.value(value) {
                     Value::Def { stmt, .. } => self.context.cfg.of_statement(stmt),
                     Value::Phi { block, .. } => Some(block),
@@ -91,11 +91,13 @@ impl Pass<'_> {
                 };
                 block.is_some_and(|b| !self.context.loops.contains(id, b))
             }
-            Some(Symbol::Counter(other)) => {
+            Some(AffineSymbol::Counter(other)) => {
                 let header = self.context.loops.get(other).map(|l| l.header());
                 header.is_some_and(|h| !self.context.loops.contains(id, h))
             }
-            Some(Symbol::Product(a, b)) => self.is_invariant(id, a) && self.is_invariant(id, b),
+            Some(AffineSymbol::Product(a, b)) => {
+                self.is_invariant(id, a) && self.is_invariant(id, b)
+            }
             Some(_) => true,
             None => false,
         }
@@ -184,7 +186,7 @@ impl Pass<'_> {
             if self.is_invariant(id, term.symbol) {
                 continue;
             }
-            let Some(Symbol::Value { value, .. }) = self.symbols.get(term.symbol) else {
+            let Some(AffineSymbol::Value { value, .. }) = self.symbols.get(term.symbol) else {
                 return None;
             };
             let induction = self.loops.inductions.get(&value)?;

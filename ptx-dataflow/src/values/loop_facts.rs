@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 
 use super::affine::Affine;
 use super::interval::truncate;
-use super::symbol::SymbolId;
+use super::symbol::AffineSymbolId;
 use crate::graph::LoopId;
 use crate::ssa::ValueId;
 
@@ -92,7 +92,7 @@ impl TripCount {
 
     /// The number of executions, given the values of the symbols; `None` if one of them is unknown.
     #[must_use]
-    pub fn evaluate(&self, symbol: impl Fn(SymbolId) -> Option<i128>) -> Option<u64> {
+    pub fn evaluate(&self, symbol: impl Fn(AffineSymbolId) -> Option<i128>) -> Option<u64> {
         let distance = match &self.count {
             Count::Constant(count) => return Some(*count),
             Count::Affine(distance) => distance,

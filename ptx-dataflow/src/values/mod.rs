@@ -29,14 +29,14 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::Stamp;
-use ptx_ir::{FunctionKind, Operand};
+use ptx_ir::{Budget, BudgetExhausted, FunctionKind, Operand};
 
 pub use affine::{Affine, Term};
 pub use alignment::Alignment;
 pub use interval::Interval;
 pub use launch_bounds::LaunchBounds;
 pub use loop_facts::{Count, Distance, TripCount};
-pub use symbol::{Symbol, SymbolId, VariableRef};
+pub use symbol::{AffineSymbol, AffineSymbolId, VariableRef};
 
 use affine::Need;
 use comparisons::Comparisons;
@@ -47,6 +47,7 @@ use pass::Pass;
 use symbol::{Symbols, special_range};
 
 use crate::graph::LoopId;
+use crate::meter::Meter;
 use crate::ssa::ValueId;
 
 /// The maximum number of values that [`Values::without_wrap`] replaces in a form.
@@ -56,7 +57,7 @@ const REPLACED: usize = 64;
 ///
 /// ```
 /// use ptx_dataflow::function_dataflow::FunctionDataflow;
-/// use ptx_dataflow::values::Symbol;
+/// use ptx_dataflow::values::AffineSymbol;
 /// use ptx_ir::facts::ModuleFacts;
 /// let module = ptx_parse::parse(
 ///     b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 t, a; mov.u32 t, %tid.x; mad.lo.s32 a, t, 4, 16; ret; }",
@@ -67,8 +68,8 @@ const REPLACED: usize = 64;
 /// let (ssa, values) = (function.ssa()?, function.values()?);
 /// let sum = values.affine(ssa.defs(last).next().unwrap());
 /// assert_eq!((sum.constant(), sum.terms()[0].factor), (16, 4));
-/// assert!(matches!(values.symbol(sum.terms()[0].symbol), Some(Symbol::Special(..))));
-/// # Ok::<(), ptx_dataflow::ssa::TooManyPhis>(())
+/// assert!(matches!(values.symbol(sum.terms()[0].symbol), Some(AffineSymbol::Special(..))));
+/// # Ok::<(), ptx_dataflow::AnalysisError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Values {
@@ -85,18 +86,24 @@ pub struct Values {
 
 impl Values {
     /// Analyzes all values of a function.
-    pub(crate) fn new(context: Context<'_>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// The budget is exhausted.
+    pub(crate) fn new(context: Context<'_>, budget: &Budget) -> Result<Self, BudgetExhausted> {
         let facts = context.facts;
         crate::builds::record("values", facts);
+        let mut meter = Meter::new(budget);
         let mut pass = Pass::new(context);
-        pass.run();
+        pass.run(&mut meter)?;
         if !context.loops.is_empty() {
             pass.analyze_loops();
-            pass.run_again();
+            pass.run_again(&mut meter)?;
         }
+        meter.charge()?;
         pass.add_addresses();
         let function = facts.module().functions().get(facts.id());
-        Self {
+        Ok(Self {
             stamp: Stamp::of(facts),
             bounds: pass.bounds,
             alignments: pass.symbol_alignments(),
@@ -105,7 +112,7 @@ impl Values {
             trip_counts: pass.loops.trip_counts,
             comparisons: Comparisons::new(pass.comparisons),
             is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
-        }
+        })
     }
 
     ptx_isa::getters! {
@@ -151,7 +158,7 @@ impl Values {
 
     /// The meaning of a symbol.
     #[must_use]
-    pub fn symbol(&self, id: SymbolId) -> Option<Symbol> {
+    pub fn symbol(&self, id: AffineSymbolId) -> Option<AffineSymbol> {
         self.symbols.get(id)
     }
 
@@ -159,7 +166,7 @@ impl Values {
     #[must_use]
     pub fn alignment_of(&self, form: &Affine) -> Alignment {
         form.alignment(|id| match self.symbols.get(id) {
-            Some(Symbol::Value { value, .. }) => self.alignment(value),
+            Some(AffineSymbol::Value { value, .. }) => self.alignment(value),
             _ => {
                 let alignment = self.alignments.get(id.as_u32() as usize);
                 alignment.copied().unwrap_or(Alignment::UNKNOWN)
@@ -170,22 +177,22 @@ impl Values {
     /// The integers that a symbol may be; `None` for addresses, and for what only the width of a register bounds.
     #[doc(hidden)]
     #[must_use]
-    pub fn bounds_of(&self, id: SymbolId) -> Option<Interval> {
+    pub fn bounds_of(&self, id: AffineSymbolId) -> Option<Interval> {
         match self.symbols.get(id)? {
-            Symbol::Special(register, component) => {
+            AffineSymbol::Special(register, component) => {
                 let range = special_range(register, component, &self.bounds);
                 (range != Interval::of_bits(register.scalar_type().bits(), false)).then_some(range)
             }
-            Symbol::Value { value, signed } => {
+            AffineSymbol::Value { value, signed } => {
                 let width = self.entries.width(value);
                 let range = self.entries.range(value, width, signed);
                 (range != Interval::of_bits(width, signed)).then_some(range)
             }
-            Symbol::Counter(id) => {
+            AffineSymbol::Counter(id) => {
                 let most = self.trip_counts.get(&id)?.most()?;
                 Some(Interval::new(0, most.saturating_sub(1).into()))
             }
-            Symbol::Product(a, b) => Some(self.bounds_of(a)?.mul(self.bounds_of(b)?)),
+            AffineSymbol::Product(a, b) => Some(self.bounds_of(a)?.mul(self.bounds_of(b)?)),
             _ => None,
         }
     }
@@ -193,9 +200,9 @@ impl Values {
     /// The symbol for the address of a variable that an instruction accesses.
     #[doc(hidden)]
     #[must_use]
-    pub fn address_symbol(&self, operand: Operand) -> Option<SymbolId> {
+    pub fn address_symbol(&self, operand: Operand) -> Option<AffineSymbolId> {
         self.symbols
-            .find(Symbol::Variable(VariableRef::of(operand)?))
+            .find(AffineSymbol::Variable(VariableRef::of(operand)?))
     }
 
     /// Whether a predicate always has the same value.
@@ -229,7 +236,8 @@ impl Values {
         let (mut form, mut replaced) = (*form, false);
         for _ in 0..REPLACED {
             let wrapped = form.terms().iter().find_map(|term| {
-                let Some(Symbol::Value { value, signed }) = self.symbols.get(term.symbol) else {
+                let Some(AffineSymbol::Value { value, signed }) = self.symbols.get(term.symbol)
+                else {
                     return None;
                 };
                 let inner = self.entries.form(value);

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{Statement, VarId};
+use ptx_ir::{BudgetExhausted, Statement, VarId};
 use ptx_isa::{ScalarType, SpecialReg};
 
 use super::affine::{Affine, Need};
@@ -20,9 +20,12 @@ use super::interval::{Interval, truncate};
 use super::launch_bounds::LaunchBounds;
 use super::loop_facts::{Induction, LoopFacts};
 use super::number::{Abstract, Assigned, Number, Results, Source, Truth, is_integer, is_signed};
-use super::symbol::{Symbol, SymbolId, Symbols, VariableRef, special_alignment, special_range};
+use super::symbol::{
+    AffineSymbol, AffineSymbolId, Symbols, VariableRef, special_alignment, special_range,
+};
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Dominators, LoopId, Loops, ReversePostOrder};
+use crate::meter::Meter;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
 
@@ -79,7 +82,11 @@ impl<'a> Pass<'a> {
     }
 
     /// Evaluates all values.
-    pub(super) fn run(&mut self) {
+    ///
+    /// # Errors
+    ///
+    /// The budget is exhausted.
+    pub(super) fn run(&mut self, meter: &mut Meter<'_>) -> Result<(), BudgetExhausted> {
         let context = self.context;
         for (id, value) in context.ssa.values() {
             if matches!(value, Value::Entry { .. }) {
@@ -88,24 +95,32 @@ impl<'a> Pass<'a> {
         }
         for &block in context.order.order() {
             for phi in context.ssa.phis(block) {
+                meter.count(context.ssa.args(phi).len())?;
                 self.phi(block, phi);
                 self.finish(phi);
             }
             if let Some(b) = context.cfg.block(block) {
                 for (stmt, statement) in context.facts.body().range(b.first, b.end) {
+                    meter.count(1)?;
                     self.statement(stmt, statement);
                 }
             }
         }
+        Ok(())
     }
 
     /// Evaluates the values again that depend on the induction variables that are known now.
-    pub(super) fn run_again(&mut self) {
+    ///
+    /// # Errors
+    ///
+    /// The budget is exhausted.
+    pub(super) fn run_again(&mut self, meter: &mut Meter<'_>) -> Result<(), BudgetExhausted> {
         if !self.loops.inductions.is_empty() {
             self.done.fill(false);
             self.changed = Some(vec![false; self.done.len()]);
-            self.run();
+            self.run(meter)?;
         }
+        Ok(())
     }
 
     /// Returns whether a value with these inputs is evaluated in this pass.
@@ -199,7 +214,7 @@ impl<'a> Pass<'a> {
     /// A value that begins with `start` and changes by a step in each iteration of a loop.
     fn repeated(&mut self, id: LoopId, start: &Number, induction: &Induction, bits: u16) -> Number {
         let need = Need::Low(bits);
-        let counter = Affine::symbol(self.symbols.id(Symbol::Counter(id)));
+        let counter = Affine::symbol(self.symbols.id(AffineSymbol::Counter(id)));
         let step = induction.step;
         let change = step.and_then(|step| self.product(&step, &counter, need));
         let form = start.form.and_then(|s| s.add(&change?, need));
@@ -254,7 +269,7 @@ impl<'a> Pass<'a> {
                 Some(number)
             }
             Source::Address(variable, offset) => {
-                let symbol = self.symbols.id(Symbol::Variable(variable));
+                let symbol = self.symbols.id(AffineSymbol::Variable(variable));
                 let form = Affine::symbol(symbol).add(&Affine::number(offset), need)?;
                 let low = self.form_alignment(&form);
                 let range = Interval::of_bits(bits, false);
@@ -276,7 +291,7 @@ impl<'a> Pass<'a> {
             _ => range,
         };
         let form = (!register.is_volatile()).then(|| {
-            let symbol = Symbol::Special(register, component);
+            let symbol = AffineSymbol::Special(register, component);
             Affine::symbol(self.symbols.id(symbol))
         });
         Number::new(form, range, low, Need::Exact)
@@ -320,22 +335,24 @@ impl<'a> Pass<'a> {
         })
     }
 
-    fn symbol_range(&self, id: SymbolId) -> Interval {
+    fn symbol_range(&self, id: AffineSymbolId) -> Interval {
         let any = Interval::of_bits(64, false);
         match self.symbols.get(id) {
-            Some(Symbol::Special(register, component)) => {
+            Some(AffineSymbol::Special(register, component)) => {
                 special_range(register, component, &self.bounds)
             }
-            Some(Symbol::Parameter { bytes, .. }) => Interval::of_bits(8 * u16::from(bytes), false),
-            Some(Symbol::Value { value, signed }) => {
+            Some(AffineSymbol::Parameter { bytes, .. }) => {
+                Interval::of_bits(8 * u16::from(bytes), false)
+            }
+            Some(AffineSymbol::Value { value, signed }) => {
                 self.entries.range(value, self.entries.width(value), signed)
             }
-            Some(Symbol::Counter(id)) => match self.loops.last_iteration(id) {
+            Some(AffineSymbol::Counter(id)) => match self.loops.last_iteration(id) {
                 Some(last) => Interval::new(0, last.into()),
                 None => any,
             },
-            Some(Symbol::Product(a, b)) => self.symbol_range(a).mul(self.symbol_range(b)),
-            Some(Symbol::Variable(_) | Symbol::Window(_)) => any,
+            Some(AffineSymbol::Product(a, b)) => self.symbol_range(a).mul(self.symbol_range(b)),
+            Some(AffineSymbol::Variable(_) | AffineSymbol::Window(_)) => any,
             None => Interval::ALL,
         }
     }
@@ -345,24 +362,28 @@ impl<'a> Pass<'a> {
         form.alignment(|symbol| self.symbol_alignment(symbol))
     }
 
-    fn symbol_alignment(&self, id: SymbolId) -> Alignment {
+    fn symbol_alignment(&self, id: AffineSymbolId) -> Alignment {
         match self.symbols.get(id) {
-            Some(Symbol::Special(register, component)) => special_alignment(register, component),
-            Some(Symbol::Parameter {
+            Some(AffineSymbol::Special(register, component)) => {
+                special_alignment(register, component)
+            }
+            Some(AffineSymbol::Parameter {
                 variable,
                 offset: 0,
                 bytes: 8,
             }) => self.pointer_alignment(variable),
-            Some(Symbol::Variable(variable)) => {
+            Some(AffineSymbol::Variable(variable)) => {
                 Alignment::multiple_of(self.declared.alignment(variable))
             }
             // Accesses through generic addresses are as aligned as those to the variables.
-            Some(Symbol::Window(_)) => Alignment::multiple_of(super::declared::WINDOW),
-            Some(Symbol::Value { value, .. }) => self
+            Some(AffineSymbol::Window(_)) => Alignment::multiple_of(super::declared::WINDOW),
+            Some(AffineSymbol::Value { value, .. }) => self
                 .entries
                 .get(value)
                 .map_or(Alignment::UNKNOWN, |e| e.low),
-            Some(Symbol::Product(a, b)) => self.symbol_alignment(a).mul(self.symbol_alignment(b)),
+            Some(AffineSymbol::Product(a, b)) => {
+                self.symbol_alignment(a).mul(self.symbol_alignment(b))
+            }
             _ => Alignment::UNKNOWN,
         }
     }
@@ -400,7 +421,7 @@ impl<'a> Pass<'a> {
             };
             for access in self.context.facts.inst(inst).memory() {
                 if let Some(variable) = access.base.and_then(VariableRef::of) {
-                    self.symbols.id(Symbol::Variable(variable));
+                    self.symbols.id(AffineSymbol::Variable(variable));
                 }
             }
         }

@@ -10,7 +10,7 @@ use super::evaluate::{Scope, clamped};
 use super::interval::Interval;
 use super::number::{Abstract, Assigned, Number, Results, Source, Truth, is_integer, is_signed};
 use super::pass::Pass;
-use super::symbol::{Symbol, VariableRef};
+use super::symbol::{AffineSymbol, VariableRef};
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value};
 
@@ -188,7 +188,7 @@ impl<'a> Pass<'a> {
         let window = match space {
             // Generic addresses of global memory are its addresses.
             StateSpace::Global => Affine::number(0),
-            space => Affine::symbol(self.symbols.id(Symbol::Window(space))),
+            space => Affine::symbol(self.symbols.id(AffineSymbol::Window(space))),
         };
         let form = address.form.and_then(|a| match action {
             Action::ToGeneric => a.add(&window, need),
@@ -283,7 +283,7 @@ impl Scope<'_, '_> {
         }
         let bytes = ty.bits() / 8;
         let offset = offset + i64::try_from(self.element).ok()? * i64::from(bytes);
-        let symbol = Symbol::Parameter {
+        let symbol = AffineSymbol::Parameter {
             variable,
             offset: u32::try_from(offset).ok()?,
             bytes: bytes as u8,

@@ -14,13 +14,13 @@ use crate::ssa::ValueId;
 
 crate::ids::ids! {
     /// The id of a symbol in the affine forms of a function.
-    SymbolId;
+    AffineSymbolId;
 }
 
 /// An unknown of an affine form: an integer with a fixed value in one thread at the time a value is computed.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
-pub enum Symbol {
+pub enum AffineSymbol {
     /// A component of a special register, as an unsigned integer.
     Special(SpecialReg, u8),
     /// Bytes of a parameter of the function, as an unsigned integer.
@@ -46,7 +46,7 @@ pub enum Symbol {
         signed: bool,
     },
     /// The product of two symbols.
-    Product(SymbolId, SymbolId),
+    Product(AffineSymbolId, AffineSymbolId),
 }
 
 /// A variable whose address is taken.
@@ -73,18 +73,18 @@ impl VariableRef {
 /// The symbols of a function. Symbols for values are not stored: their ids contain the value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbols {
-    symbols: Vec<Symbol>,
-    ids: BTreeMap<Symbol, SymbolId>,
+    symbols: Vec<AffineSymbol>,
+    ids: BTreeMap<AffineSymbol, AffineSymbolId>,
 }
 
 /// The bit that the ids of symbols for values have.
 const VALUE: u32 = 1 << 31;
 
 impl Symbols {
-    pub(super) fn get(&self, id: SymbolId) -> Option<Symbol> {
+    pub(super) fn get(&self, id: AffineSymbolId) -> Option<AffineSymbol> {
         let number = id.as_u32();
         if number & VALUE != 0 {
-            return Some(Symbol::Value {
+            return Some(AffineSymbol::Value {
                 value: ValueId::new((number & !VALUE) / 2),
                 signed: number % 2 == 1,
             });
@@ -93,15 +93,15 @@ impl Symbols {
     }
 
     /// The symbol for a value.
-    pub(super) const fn value(value: ValueId, signed: bool) -> SymbolId {
-        SymbolId::new(VALUE | value.as_u32() << 1 | signed as u32)
+    pub(super) const fn value(value: ValueId, signed: bool) -> AffineSymbolId {
+        AffineSymbolId::new(VALUE | value.as_u32() << 1 | signed as u32)
     }
 
-    pub(super) fn id(&mut self, symbol: Symbol) -> SymbolId {
-        if let Symbol::Value { value, signed } = symbol {
+    pub(super) fn id(&mut self, symbol: AffineSymbol) -> AffineSymbolId {
+        if let AffineSymbol::Value { value, signed } = symbol {
             return Self::value(value, signed);
         }
-        let next = SymbolId::new(self.symbols.len() as u32);
+        let next = AffineSymbolId::new(self.symbols.len() as u32);
         let id = *self.ids.entry(symbol).or_insert(next);
         if id == next {
             self.symbols.push(symbol);
@@ -110,19 +110,24 @@ impl Symbols {
     }
 
     /// The id of a symbol that has one.
-    pub(super) fn find(&self, symbol: Symbol) -> Option<SymbolId> {
+    pub(super) fn find(&self, symbol: AffineSymbol) -> Option<AffineSymbolId> {
         self.ids.get(&symbol).copied()
     }
 
     /// The ids of the symbols that are not values.
-    pub(super) fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
-        (0..self.symbols.len() as u32).map(SymbolId::new)
+    pub(super) fn ids(&self) -> impl Iterator<Item = AffineSymbolId> + use<> {
+        (0..self.symbols.len() as u32).map(AffineSymbolId::new)
     }
 
     /// The symbol for the product of two; `None` if one is a product.
-    pub(super) fn product(&mut self, a: SymbolId, b: SymbolId) -> Option<SymbolId> {
-        let are_factors = [a, b].map(|s| !matches!(self.get(s), None | Some(Symbol::Product(..))));
-        (are_factors == [true; 2]).then(|| self.id(Symbol::Product(a.min(b), a.max(b))))
+    pub(super) fn product(
+        &mut self,
+        a: AffineSymbolId,
+        b: AffineSymbolId,
+    ) -> Option<AffineSymbolId> {
+        let are_factors =
+            [a, b].map(|s| !matches!(self.get(s), None | Some(AffineSymbol::Product(..))));
+        (are_factors == [true; 2]).then(|| self.id(AffineSymbol::Product(a.min(b), a.max(b))))
     }
 }
 

@@ -9,7 +9,7 @@ use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
 use ptx_analysis::provenance::Pointer;
 use ptx_analysis::ssa::Value;
-use ptx_analysis::values::Symbol;
+use ptx_analysis::values::AffineSymbol;
 use ptx_ir::facts::Space;
 use ptx_ir::{Operand, RegId, Span, Statement, StmtId};
 use ptx_isa::internals::Spaces;
@@ -74,7 +74,7 @@ fn is_generic_stack_access(cx: &FunctionContext<'_>, access: &Access) -> bool {
         && address.terms().iter().all(|term| {
             matches!(
                 values.symbol(term.symbol),
-                Some(Symbol::Variable(_) | Symbol::Window(_))
+                Some(AffineSymbol::Variable(_) | AffineSymbol::Window(_))
             )
         })
 }
@@ -86,7 +86,11 @@ fn is_relative_to_parameter(cx: &FunctionContext<'_>, access: &Access) -> bool {
     };
     !values.is_kernel()
         && address.terms().iter().any(|term| {
-            term.factor == 1 && matches!(values.symbol(term.symbol), Some(Symbol::Parameter { .. }))
+            term.factor == 1
+                && matches!(
+                    values.symbol(term.symbol),
+                    Some(AffineSymbol::Parameter { .. })
+                )
         })
 }
 

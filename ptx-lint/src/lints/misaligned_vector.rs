@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::{Access, Provenance};
-use ptx_analysis::values::{Affine, Symbol, Values, VariableRef};
+use ptx_analysis::values::{Affine, AffineSymbol, Values, VariableRef};
 use ptx_ir::facts::Space;
 use ptx_ir::{Binding, FunctionKind, VarId};
 use ptx_isa::{SpecialReg, StateSpace};
@@ -273,9 +273,9 @@ fn misaligned_distance(
     for term in address.terms() {
         let factor = term.factor.unsigned_abs();
         match values.symbol(term.symbol)? {
-            Symbol::Special(special, 0) if special == register => distance = Some(factor),
-            Symbol::Variable(_) | Symbol::Window(_) => {}
-            Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && factor == 1 => {}
+            AffineSymbol::Special(special, 0) if special == register => distance = Some(factor),
+            AffineSymbol::Variable(_) | AffineSymbol::Window(_) => {}
+            AffineSymbol::Parameter { bytes: 8, .. } if values.is_kernel() && factor == 1 => {}
             _ if factor.is_multiple_of(alignment) => {}
             _ => return None,
         }
@@ -289,7 +289,7 @@ fn misaligned_pointer_offset(values: &Values, address: &Affine, alignment: u64) 
     let mut pointer_count = 0;
     for term in address.terms() {
         match values.symbol(term.symbol)? {
-            Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && term.factor == 1 => {
+            AffineSymbol::Parameter { bytes: 8, .. } if values.is_kernel() && term.factor == 1 => {
                 pointer_count += 1;
             }
             _ if term.factor.unsigned_abs().is_multiple_of(alignment) => {}

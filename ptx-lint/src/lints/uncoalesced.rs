@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_analysis::values::Symbol;
+use ptx_analysis::values::AffineSymbol;
 use ptx_ir::Operand;
 use ptx_ir::facts::Space;
 use ptx_isa::{SpecialReg, StateSpace};
@@ -130,23 +130,25 @@ fn parameter_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option
     let is_index = |symbol| {
         matches!(
             values.symbol(symbol),
-            Some(Symbol::Special(SpecialReg::Tid, 0))
+            Some(AffineSymbol::Special(SpecialReg::Tid, 0))
         )
     };
     let is_size = |symbol| match values.symbol(symbol) {
-        Some(Symbol::Parameter { .. }) => true,
-        Some(Symbol::Special(register, _)) => register.uniformity() <= Uniformity::Cta,
+        Some(AffineSymbol::Parameter { .. }) => true,
+        Some(AffineSymbol::Special(register, _)) => register.uniformity() <= Uniformity::Cta,
         _ => false,
     };
     let mut stride_count = 0;
     for term in address.terms() {
         match values.symbol(term.symbol)? {
-            Symbol::Product(a, b) if is_index(a) && is_size(b) || is_size(a) && is_index(b) => {
+            AffineSymbol::Product(a, b)
+                if is_index(a) && is_size(b) || is_size(a) && is_index(b) =>
+            {
                 stride_count += 1;
             }
             // The distance between lanes also depends on another value.
-            Symbol::Value { .. } => return None,
-            Symbol::Product(a, b) if !is_size(a) || !is_size(b) => return None,
+            AffineSymbol::Value { .. } => return None,
+            AffineSymbol::Product(a, b) if !is_size(a) || !is_size(b) => return None,
             _ if is_index(term.symbol) => return None,
             _ => {}
         }

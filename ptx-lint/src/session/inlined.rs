@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::calls::CallGraph;
-use ptx_analysis::incremental::Budget;
+use ptx_analysis::incremental::EvaluationLimit;
 use ptx_ir::FuncId;
 use ptx_ir::facts::ModuleFacts;
 
@@ -53,13 +53,13 @@ impl InlinedKernels {
         &self.findings
     }
 
-    /// Lints the kernels again that may call a function whose text changed. Returns `false` if the budget is spent before.
+    /// Lints the kernels again that may call a function whose text changed. Returns `false` if the limit is reached before.
     pub(super) fn update(
         &mut self,
         facts: &ModuleFacts<'_>,
         calls: &CallGraph,
         options: &LintOptions,
-        budget: &mut Budget,
+        limit: &mut EvaluationLimit,
     ) -> bool {
         let module = facts.module();
         let Some(options) = options_with_inlining(options) else {
@@ -72,7 +72,7 @@ impl InlinedKernels {
             calls,
             options: &options,
             declarations: None,
-            budget,
+            limit,
         };
         let mut bytes = 0;
         for id in &callers {
@@ -188,12 +188,12 @@ struct KernelLinter<'a, 'm> {
     options: &'a LintOptions,
     /// `None` before the first kernel is written.
     declarations: Option<Declarations<'m>>,
-    budget: &'a mut Budget,
+    limit: &'a mut EvaluationLimit,
 }
 
 impl KernelLinter<'_, '_> {
     /// Writes a kernel and lints it unless the total text of all kernels is too long. `bytes_before` is the length of the text of the kernels before
-    /// this one. Returns `false` if the budget is spent before.
+    /// this one. Returns `false` if the limit is reached before.
     fn update(&mut self, id: FuncId, kernel: &mut CallingKernel, bytes_before: usize) -> bool {
         let fits = |written: &WrittenKernel| bytes_before + written.bytes <= MOST_BYTES;
         if let Some(written) = &kernel.written
@@ -201,7 +201,7 @@ impl KernelLinter<'_, '_> {
         {
             return true;
         }
-        if self.budget.is_spent() {
+        if self.limit.is_reached() {
             return false;
         }
         let module = self.facts.module();
@@ -222,7 +222,7 @@ impl KernelLinter<'_, '_> {
             result: None,
             is_linted: false,
         };
-        self.budget.evaluate(id, inlined.statement_count());
+        self.limit.evaluate(id, inlined.statement_count());
         if fits(&written) {
             written.result = inlined.lint(module, self.options);
             written.is_linted = true;

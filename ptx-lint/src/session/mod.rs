@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use ptx_analysis::calls::{CallGraph, Target};
-use ptx_analysis::incremental::Budget;
+use ptx_analysis::incremental::EvaluationLimit;
 use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::provenance::IncrementalSummaries;
 use ptx_analysis::uniformity::IncrementalUniformity;
@@ -36,7 +36,7 @@ use inlined::InlinedKernels;
 use moves::FunctionSpans;
 use renumber::Digest;
 
-/// The cost of linting a function divided by the cost of reading its facts. The budget counts the cost of linting.
+/// The cost of linting a function divided by the cost of reading its facts. The limit counts the cost of linting.
 const READING_COST_DIVISOR: usize = 8;
 
 /// Lints a module incrementally: after each change, only the affected functions are evaluated. The findings are those of
@@ -45,7 +45,7 @@ const READING_COST_DIVISOR: usize = 8;
 /// Report a change with [`update`](Self::update) or [`parsed`](Self::parsed), then call [`advance`](Self::advance).
 ///
 /// ```
-/// use ptx_analysis::incremental::Budget;
+/// use ptx_analysis::incremental::EvaluationLimit;
 /// use ptx_ir::{Changed, Limits, Span};
 /// use ptx_lint::{LintOptions, LintSession};
 /// use ptx_parse::{Incremental, Reparsed};
@@ -54,7 +54,7 @@ const READING_COST_DIVISOR: usize = 8;
 /// let mut source = Incremental::new(text.as_bytes().to_vec(), Limits::default());
 /// let mut session = LintSession::new(LintOptions::default());
 /// session.parsed(source.module());
-/// session.advance(source.module(), &mut Budget::unlimited());
+/// session.advance(source.module(), &mut EvaluationLimit::unlimited());
 /// assert_eq!(session.findings().count(), 1);
 ///
 /// let at = text.find("mov").unwrap();
@@ -62,10 +62,10 @@ const READING_COST_DIVISOR: usize = 8;
 /// let mut changed = Changed::default();
 /// changed.functions.push(k);
 /// session.update(source.module(), &changed);
-/// let mut budget = Budget::unlimited();
-/// session.advance(source.module(), &mut budget);
+/// let mut limit = EvaluationLimit::unlimited();
+/// session.advance(source.module(), &mut limit);
 /// assert_eq!(session.findings().count(), 0);
-/// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [k]);
+/// assert_eq!(limit.evaluated().collect::<Vec<_>>(), [k]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct LintSession {
@@ -212,10 +212,10 @@ impl LintSession {
         self.kernels.change(id);
     }
 
-    /// Evaluates functions of the module until `budget` is spent. Returns whether all functions are up to date; if not, call it again.
+    /// Evaluates functions of the module until `limit` is reached. Returns whether all functions are up to date; if not, call it again.
     /// The module must be that of the last [`update`](Self::update) or [`parsed`](Self::parsed).
-    pub fn advance(&mut self, module: &Module, budget: &mut Budget) -> bool {
-        if !self.is_complete && self.evaluate(module, budget) {
+    pub fn advance(&mut self, module: &Module, limit: &mut EvaluationLimit) -> bool {
+        if !self.is_complete && self.evaluate(module, limit) {
             self.is_complete = true;
             let findings = self
                 .function_ids()
@@ -228,9 +228,9 @@ impl LintSession {
         self.is_complete
     }
 
-    /// Brings all functions up to date. Returns `false` if the budget is spent before.
-    fn evaluate(&mut self, module: &Module, budget: &mut Budget) -> bool {
-        if !self.read(module, budget) {
+    /// Brings all functions up to date. Returns `false` if the limit is reached before.
+    fn evaluate(&mut self, module: &Module, limit: &mut EvaluationLimit) -> bool {
+        if !self.read(module, limit) {
             return false;
         }
         let Ok(facts) = ModuleFacts::with_tables(module, Arc::clone(&self.tables)) else {
@@ -239,28 +239,28 @@ impl LintSession {
             return false;
         };
         let analyses = ModuleAnalysis::with_call_graph(&facts, Arc::clone(&self.calls));
-        if !self.update_inputs(&analyses, budget) {
+        if !self.update_inputs(&analyses, limit) {
             return false;
         }
         self.kernels
-            .update(&facts, analyses.calls(), &self.options, budget)
-            && self.lint(analyses, budget)
+            .update(&facts, analyses.calls(), &self.options, limit)
+            && self.lint(analyses, limit)
     }
 
-    /// Reads the facts of the functions that changed. Returns `false` if the budget is spent before.
-    fn read(&mut self, module: &Module, budget: &mut Budget) -> bool {
+    /// Reads the facts of the functions that changed. Returns `false` if the limit is reached before.
+    fn read(&mut self, module: &Module, limit: &mut EvaluationLimit) -> bool {
         if self.unread.is_empty() {
             return true;
         }
         self.has_inputs = false;
         let mut read = Vec::new();
-        while !budget.is_spent()
+        while !limit.is_reached()
             && let Some(id) = self.unread.pop_first()
         {
             let statements = module
                 .body(id)
                 .map_or(0, |body| body.statement_table().len());
-            budget.spend(statements / READING_COST_DIVISOR + 1);
+            limit.spend(statements / READING_COST_DIVISOR + 1);
             read.push(id);
         }
         Arc::make_mut(&mut self.tables).update(module, &read);
@@ -298,18 +298,22 @@ impl LintSession {
         self.unread.is_empty()
     }
 
-    /// Computes the inputs that functions get from each other. Returns `false` if the budget is spent before.
-    fn update_inputs(&mut self, analyses: &ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
+    /// Computes the inputs that functions get from each other. Returns `false` if the limit is reached before.
+    fn update_inputs(
+        &mut self,
+        analyses: &ModuleAnalysis<'_>,
+        limit: &mut EvaluationLimit,
+    ) -> bool {
         if !self.has_inputs {
             self.has_inputs = (!self.options.needs().divergence
-                || self.likely.update(analyses, budget))
-                && self.summaries.update(analyses, budget);
+                || self.likely.update(analyses, limit))
+                && self.summaries.update(analyses, limit);
         }
         self.has_inputs
     }
 
-    /// Lints the functions whose inputs changed since they were linted. Returns `false` if the budget is spent before.
-    fn lint(&mut self, analyses: ModuleAnalysis<'_>, budget: &mut Budget) -> bool {
+    /// Lints the functions whose inputs changed since they were linted. Returns `false` if the limit is reached before.
+    fn lint(&mut self, analyses: ModuleAnalysis<'_>, limit: &mut EvaluationLimit) -> bool {
         let module = analyses.module();
         let shared = self.shared_results(module);
         let context = ModuleContext::with_shared_results(analyses, shared.clone());
@@ -319,10 +323,10 @@ impl LintSession {
             if result.is_some_and(|result| result.inputs == inputs) {
                 continue;
             }
-            if budget.is_spent() {
+            if limit.is_reached() {
                 return false;
             }
-            budget.evaluate(id, body.statement_table().len());
+            limit.evaluate(id, body.statement_table().len());
             let Some(analysis) = context.analyses().function(id) else {
                 continue;
             };

@@ -5,12 +5,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
+use ptx_analysis::AnalysisError;
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
 use ptx_analysis::reg_lanes::{VariableId, Variables};
-use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
+use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegisterComponent};
 use ptx_ir::{Body, EntityId, FunctionKind, InstId, Module, RegId, Statement, StmtId};
 
@@ -27,14 +28,14 @@ pub(super) struct View<'a> {
     /// The position of each statement in the text.
     positions: Vec<u32>,
     /// The provenance of a function that calls or is called.
-    provenance: OnceCell<Result<FunctionProvenance, TooManyPhis>>,
+    provenance: OnceCell<Result<FunctionProvenance, AnalysisError>>,
 }
 
 impl<'a> View<'a> {
     pub(super) fn new(
         function: &'a FunctionAnalysis<'a>,
         calls: &'a OnceCell<Arc<CallSummaries>>,
-    ) -> Result<Self, TooManyPhis> {
+    ) -> Result<Self, AnalysisError> {
         let body = function.body();
         let mut positions = vec![u32::MAX; body.statement_table().len()];
         for (position, (stmt, _)) in (0..).zip(body.statements()) {
@@ -56,7 +57,7 @@ impl<'a> View<'a> {
     }
 
     /// The objects and state spaces of addresses, including those that other functions pass.
-    pub(super) fn provenance(&self) -> Result<&FunctionProvenance, TooManyPhis> {
+    pub(super) fn provenance(&self) -> Result<&FunctionProvenance, AnalysisError> {
         if !self.calls_or_is_called() {
             return self.function.provenance();
         }

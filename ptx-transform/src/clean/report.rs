@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_analysis::ssa::TooManyPhis;
+use ptx_analysis::AnalysisError;
 use ptx_ir::{FuncId, Span};
 
 use super::Pass;
@@ -41,7 +41,7 @@ pub struct Skipped {
     /// The function.
     pub function: FuncId,
     /// The limit that it exceeds.
-    pub reason: TooManyPhis,
+    pub reason: AnalysisError,
 }
 
 impl Report {

@@ -4,7 +4,7 @@ use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Access;
 use ptx_analysis::source_lines::SourceLines;
-use ptx_analysis::values::Symbol;
+use ptx_analysis::values::AffineSymbol;
 use ptx_ir::facts::{Flow, MemoryAccess, ModuleFacts, Space};
 use ptx_ir::{Code, FuncId, InstId, Operand, Statement};
 use ptx_isa::{SpecialReg, StateSpace};
@@ -127,7 +127,7 @@ fn of_race(
         let known = |symbol| {
             matches!(
                 values.symbol(symbol),
-                Some(Symbol::Special(..) | Symbol::Variable(_))
+                Some(AffineSymbol::Special(..) | AffineSymbol::Variable(_))
             )
         };
         terms.is_some_and(|terms| terms.iter().all(|term| known(term.symbol)))

@@ -2,7 +2,7 @@
 
 use ptx_analysis::memory_access::requests::{LANES, passes, sectors};
 use ptx_analysis::memory_access::{Access, Provenance, Request};
-use ptx_analysis::values::{Symbol, VariableRef};
+use ptx_analysis::values::{AffineSymbol, VariableRef};
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_vm::ExecutedStep;
@@ -87,7 +87,7 @@ impl Threads<'_> {
         {
             let pointer = self.common.iter().find_map(|((_, id), value)| {
                 let symbol = function.values.symbol(*id)?;
-                let same = matches!(symbol, Symbol::Parameter { variable: v, offset: o, .. }
+                let same = matches!(symbol, AffineSymbol::Parameter { variable: v, offset: o, .. }
                     if v == variable && o == offset);
                 same.then_some(*value as u64)
             });
@@ -150,7 +150,7 @@ impl Threads<'_> {
             };
             let mut inside = None;
             for (id, start) in all {
-                if let Some(Symbol::Variable(variable)) = function.values.symbol(id)
+                if let Some(AffineSymbol::Variable(variable)) = function.values.symbol(id)
                     && is_in(variable, start)
                 {
                     inside = Some(variable);
@@ -159,7 +159,7 @@ impl Threads<'_> {
             // A sum with the address of the variable that leaves it is a mistake of the kernel, or of the launch.
             let terms = access.address.iter().flat_map(|form| form.terms());
             let is_sum = |t: &ptx_analysis::values::Term| {
-                function.values.symbol(t.symbol) == Some(Symbol::Variable(claimed))
+                function.values.symbol(t.symbol) == Some(AffineSymbol::Variable(claimed))
             };
             if inside.is_some_and(|v| v != claimed) && !terms.copied().any(|t| is_sum(&t)) {
                 return false;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::ssa::{Value, ValueId};
-use ptx_analysis::values::{Affine, Symbol, SymbolId, VariableRef};
+use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, VariableRef};
 use ptx_ir::{Binding, EntityId, FuncId, Module};
 use ptx_isa::StateSpace;
 use ptx_vm::{ExecutedStep, StepRegister, StepState};
@@ -20,7 +20,7 @@ pub(super) struct Frame {
     registers: Vec<Option<u64>>,
     /// What each value of SSA was last.
     values: Vec<Option<u64>>,
-    pub(super) symbols: HashMap<SymbolId, i128>,
+    pub(super) symbols: HashMap<AffineSymbolId, i128>,
     counters: HashMap<LoopId, u64>,
     /// How often the headers of the loops that the thread is in will be executed.
     expected: HashMap<LoopId, (u64, bool)>,
@@ -40,9 +40,9 @@ pub(crate) struct Threads<'a> {
     known: &'a HashMap<FuncId, Function>,
     pub(super) threads: HashMap<Thread, Vec<Frame>>,
     /// Special registers of the threads.
-    special: HashMap<(Thread, Symbol), i128>,
+    special: HashMap<(Thread, AffineSymbol), i128>,
     /// Symbols that are the same for all threads.
-    pub(super) common: HashMap<(FuncId, SymbolId), i128>,
+    pub(super) common: HashMap<(FuncId, AffineSymbolId), i128>,
     pub(super) checked: Checked,
     /// The size of a CTA, and where the memory of the arguments begins.
     pub(super) block: [u32; 3],
@@ -152,7 +152,7 @@ impl<'a> Threads<'a> {
                     }
                 }
                 StepRegister::Special(register, component) => {
-                    let symbol = Symbol::Special(register, component);
+                    let symbol = AffineSymbol::Special(register, component);
                     let bits = value.bits(lane) as i128;
                     self.special.insert((thread, symbol), bits);
                 }
@@ -286,12 +286,12 @@ impl<'a> Threads<'a> {
         function: &Function,
         thread: Thread,
         frame: &Frame,
-        id: SymbolId,
+        id: AffineSymbolId,
     ) -> Option<i128> {
         match function.values.symbol(id)? {
-            symbol @ Symbol::Special(..) => self.special.get(&(thread, symbol)).copied(),
-            Symbol::Counter(id) => frame.counters.get(&id).map(|&c| c.into()),
-            Symbol::Value { value, signed } => {
+            symbol @ AffineSymbol::Special(..) => self.special.get(&(thread, symbol)).copied(),
+            AffineSymbol::Counter(id) => frame.counters.get(&id).map(|&c| c.into()),
+            AffineSymbol::Value { value, signed } => {
                 let bits = (*frame.values.get(value.as_u32() as usize)?)?;
                 let above = 64 - u32::from(function.expected(value).width.clamp(1, 64));
                 Some(match signed {
@@ -299,7 +299,7 @@ impl<'a> Threads<'a> {
                     false => bits.into(),
                 })
             }
-            Symbol::Product(a, b) => {
+            AffineSymbol::Product(a, b) => {
                 let a = self.symbol(function, thread, frame, a)?;
                 Some(a.wrapping_mul(self.symbol(function, thread, frame, b)?))
             }
@@ -342,7 +342,7 @@ impl<'a> Threads<'a> {
             .value(|symbol| self.symbol(function, thread, frame, symbol));
         if let Some(found) = found {
             self.checked.forms += 1;
-            let own = Symbol::Value {
+            let own = AffineSymbol::Value {
                 value: id,
                 signed: false,
             };
@@ -393,7 +393,7 @@ impl<'a> Threads<'a> {
         form: &Affine,
         bits: u64,
     ) {
-        let unknown = |id: SymbolId| self.symbol(function, thread, frame, id).is_none();
+        let unknown = |id: AffineSymbolId| self.symbol(function, thread, frame, id).is_none();
         let mut terms = form.terms().iter().filter(|t| unknown(t.symbol));
         let (Some(term), None) = (terms.next(), terms.next()) else {
             return;
@@ -403,7 +403,7 @@ impl<'a> Threads<'a> {
         };
         let is_fixed = matches!(
             symbol,
-            Symbol::Parameter { .. } | Symbol::Variable(_) | Symbol::Window(_)
+            AffineSymbol::Parameter { .. } | AffineSymbol::Variable(_) | AffineSymbol::Window(_)
         );
         if !is_fixed || term.factor != 1 {
             return;
@@ -415,8 +415,8 @@ impl<'a> Threads<'a> {
         let Some(rest) = rest else { return };
         let value = i128::from(bits.wrapping_sub(rest));
         let common = match symbol {
-            Symbol::Variable(VariableRef::Local(_)) => false,
-            Symbol::Parameter { .. } => function.is_kernel,
+            AffineSymbol::Variable(VariableRef::Local(_)) => false,
+            AffineSymbol::Parameter { .. } => function.is_kernel,
             _ => true,
         };
         match common {

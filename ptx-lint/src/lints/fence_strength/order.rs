@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::memory_access::{self, Provenance};
 use ptx_analysis::ssa::ValueId;
-use ptx_analysis::values::{Affine, SymbolId};
+use ptx_analysis::values::{Affine, AffineSymbolId};
 use ptx_ir::facts::{Facts, Flow, Space};
 use ptx_ir::{FunctionKind, InstId, StmtId};
 use ptx_isa::{Action, Modifier, StateSpace};
@@ -122,7 +122,7 @@ pub(super) struct Access {
 }
 
 /// An address as a key of sets: the constant, and the symbols with their factors.
-pub(super) type AddressKey = (i64, Vec<(SymbolId, i64)>);
+pub(super) type AddressKey = (i64, Vec<(AffineSymbolId, i64)>);
 
 impl Access {
     /// Returns the address as a key of sets.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
-use ptx_analysis::values::Symbol;
+use ptx_analysis::values::AffineSymbol;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::Modifier;
 
@@ -105,8 +105,8 @@ impl<'a, 'c> WaitingLoops<'a, 'c> {
             .terms()
             .iter()
             .all(|term| match values.symbol(term.symbol) {
-                Some(Symbol::Counter(_) | Symbol::Product(..)) => false,
-                Some(Symbol::Value { value, .. }) => !is_defined_in_loop(value),
+                Some(AffineSymbol::Counter(_) | AffineSymbol::Product(..)) => false,
+                Some(AffineSymbol::Value { value, .. }) => !is_defined_in_loop(value),
                 _ => true,
             });
         // Among atomic operations, only those that acquire a lock wait. A loop that emulates another operation compares with the previously read value.

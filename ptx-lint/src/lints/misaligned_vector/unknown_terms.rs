@@ -7,7 +7,7 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Provenance};
 use ptx_analysis::ssa::Value;
-use ptx_analysis::values::{Symbol, SymbolId, Values};
+use ptx_analysis::values::{AffineSymbol, AffineSymbolId, Values};
 
 use crate::addresses::is_loaded;
 use crate::context::FunctionContext;
@@ -29,9 +29,9 @@ pub(super) fn reason(
     for term in address.terms() {
         let step = term.factor.unsigned_abs();
         let term_reason = match values.symbol(term.symbol)? {
-            Symbol::Variable(_) | Symbol::Window(_) => continue,
+            AffineSymbol::Variable(_) | AffineSymbol::Window(_) => continue,
             _ if step.is_multiple_of(alignment) => continue,
-            Symbol::Counter(id) if !is_guarded && is_in_every_iteration(cx, id, block) => {
+            AffineSymbol::Counter(id) if !is_guarded && is_in_every_iteration(cx, id, block) => {
                 let only_counter_changes = address
                     .terms()
                     .iter()
@@ -39,11 +39,11 @@ pub(super) fn reason(
                 only_counter_changes
                     .then(|| format!("it advances by {step} bytes in each iteration of the loop"))
             }
-            Symbol::Parameter { .. } if points_into_variable(access) && step > 1 => {
+            AffineSymbol::Parameter { .. } if points_into_variable(access) && step > 1 => {
                 Some(format!("it depends on a parameter multiplied by {step}"))
             }
-            Symbol::Parameter { bytes: 8, .. } if step == 1 && values.is_kernel() => continue,
-            Symbol::Value { value, .. } => {
+            AffineSymbol::Parameter { bytes: 8, .. } if step == 1 && values.is_kernel() => continue,
+            AffineSymbol::Value { value, .. } => {
                 let divisor = values.alignment(value).divisor();
                 let step = step.saturating_mul(divisor);
                 if step.is_multiple_of(alignment) {
@@ -78,14 +78,14 @@ fn stays_aligned(
     cx: &FunctionContext<'_>,
     values: &Values,
     id: LoopId,
-    symbol: SymbolId,
+    symbol: AffineSymbolId,
     factor: i64,
     alignment: u64,
 ) -> bool {
     let is_in_loop =
         |block: Option<BlockId>| block.is_none_or(|b| cx.analysis().loops().contains(id, b));
     match values.symbol(symbol) {
-        Some(Symbol::Value { value, .. }) => {
+        Some(AffineSymbol::Value { value, .. }) => {
             let step = factor
                 .unsigned_abs()
                 .saturating_mul(values.alignment(value).divisor());
@@ -96,7 +96,7 @@ fn stays_aligned(
             };
             step.is_multiple_of(alignment) || !changes
         }
-        Some(Symbol::Product(a, b)) => {
+        Some(AffineSymbol::Product(a, b)) => {
             // No factor is a multiple of this alignment.
             let is_unchanged = |symbol| stays_aligned(cx, values, id, symbol, 1, u64::MAX);
             factor.unsigned_abs().is_multiple_of(alignment) || is_unchanged(a) && is_unchanged(b)

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::threads::ThreadValues;
-use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
+use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Values};
 
 use super::repeated::{Assumptions, Repeated};
 use crate::addresses::{Parts, is_loaded};
@@ -21,7 +21,7 @@ pub(super) struct Address {
     pub(super) by_sample: Vec<i64>,
     pub(super) offsets: Offsets,
     /// Symbols that are uniform in the CTA, with their factors.
-    pub(super) uniform_terms: BTreeMap<SymbolId, i64>,
+    pub(super) uniform_terms: BTreeMap<AffineSymbolId, i64>,
     /// Loop counters with their factors.
     pub(super) counters: BTreeMap<LoopId, i64>,
     /// The address depends on the number of threads.
@@ -79,7 +79,7 @@ pub(super) struct Addresses<'a, 'c, 't> {
     cx: &'a FunctionContext<'c>,
     values: &'a Values,
     assumptions: Assumptions<'t>,
-    evaluated: BTreeMap<Vec<(SymbolId, i64)>, Option<Rc<Address>>>,
+    evaluated: BTreeMap<Vec<(AffineSymbolId, i64)>, Option<Rc<Address>>>,
 }
 
 impl<'a, 'c, 't> Addresses<'a, 'c, 't> {
@@ -99,7 +99,7 @@ impl<'a, 'c, 't> Addresses<'a, 'c, 't> {
         form: &Affine,
     ) -> Option<Rc<Address>> {
         let terms = form.terms().iter().map(|term| (term.symbol, term.factor));
-        let terms: Vec<(SymbolId, i64)> = terms.collect();
+        let terms: Vec<(AffineSymbolId, i64)> = terms.collect();
         if let Some(address) = self.evaluated.get(&terms) {
             return address.clone();
         }
@@ -133,8 +133,10 @@ impl<'a, 'c, 't> Addresses<'a, 'c, 't> {
         let mut has_loaded_index = false;
         for term in form.terms() {
             match self.values.symbol(term.symbol) {
-                Some(Symbol::Variable(_) | Symbol::Window(_)) => {}
-                Some(Symbol::Value { value, .. }) if is_loaded(self.cx, value, MAX_INDEX_STEPS) => {
+                Some(AffineSymbol::Variable(_) | AffineSymbol::Window(_)) => {}
+                Some(AffineSymbol::Value { value, .. })
+                    if is_loaded(self.cx, value, MAX_INDEX_STEPS) =>
+                {
                     has_loaded_index = true;
                 }
                 _ => return false,

@@ -8,7 +8,7 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::{ThreadValues, reaching};
-use ptx_analysis::values::{Symbol, SymbolId};
+use ptx_analysis::values::{AffineSymbol, AffineSymbolId};
 use ptx_ir::{EntityId as _, StmtId};
 
 use super::accesses::{SharedAccess, SharedAccesses};
@@ -63,8 +63,8 @@ struct Difference {
     /// The constant that is added to the second address.
     constant: i64,
     /// Symbols with different factors in the two addresses.
-    first: Vec<(SymbolId, i64)>,
-    second: Vec<(SymbolId, i64)>,
+    first: Vec<(AffineSymbolId, i64)>,
+    second: Vec<(AffineSymbolId, i64)>,
 }
 
 impl Difference {
@@ -375,7 +375,8 @@ impl<'a, 't, 'c> RaceTest<'a, 't, 'c> {
             .copied()
             .unwrap_or(0);
         let (first, second) = (&first.address.uniform_terms, &second.address.uniform_terms);
-        let differing = |terms: &BTreeMap<SymbolId, i64>, others: &BTreeMap<SymbolId, i64>| {
+        let differing = |terms: &BTreeMap<AffineSymbolId, i64>,
+                         others: &BTreeMap<AffineSymbolId, i64>| {
             terms
                 .iter()
                 .filter(|&(symbol, factor)| {
@@ -403,17 +404,17 @@ impl<'a, 't, 'c> RaceTest<'a, 't, 'c> {
     }
 
     /// Whether a symbol may have another value in the next iteration of a loop.
-    fn changes(&self, id: LoopId, symbol: SymbolId) -> bool {
+    fn changes(&self, id: LoopId, symbol: AffineSymbolId) -> bool {
         let (Some(values), Some(ssa)) = (self.cx.values(), self.cx.ssa()) else {
             return true;
         };
         let block = match values.symbol(symbol) {
-            Some(Symbol::Value { value, .. }) => match ssa.value(value) {
+            Some(AffineSymbol::Value { value, .. }) => match ssa.value(value) {
                 Value::Def { stmt, .. } => self.cx.cfg().of_statement(stmt),
                 Value::Phi { block, .. } => Some(block),
                 _ => None,
             },
-            Some(Symbol::Product(a, b)) => return self.changes(id, a) || self.changes(id, b),
+            Some(AffineSymbol::Product(a, b)) => return self.changes(id, a) || self.changes(id, b),
             _ => None,
         };
         block.is_some_and(|b| self.cx.analysis().loops().contains(id, b))
@@ -518,7 +519,8 @@ impl<'a, 't, 'c> RaceTest<'a, 't, 'c> {
             return None;
         }
         let values = self.cx.values()?;
-        let factor = |terms: &[(SymbolId, i64)]| terms.first().map_or(0, |(_, factor)| *factor);
+        let factor =
+            |terms: &[(AffineSymbolId, i64)]| terms.first().map_or(0, |(_, factor)| *factor);
         let (first_factor, second_factor) = (factor(&difference.first), factor(&difference.second));
         let count = if pair.in_other_warps {
             self.certain
@@ -538,7 +540,7 @@ impl<'a, 't, 'c> RaceTest<'a, 't, 'c> {
             self.overlaps_anywhere(&comparison, count)
         };
         let phi = match values.symbol(symbol)? {
-            Symbol::Value { value, .. } => {
+            AffineSymbol::Value { value, .. } => {
                 let is_phi = matches!(self.cx.ssa()?.value(value), Value::Phi { .. });
                 is_phi.then_some(value)
             }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::{PerThread, ThreadValues};
-use ptx_analysis::values::{Affine, Symbol, Values};
+use ptx_analysis::values::{Affine, AffineSymbol, Values};
 
 use super::address::Offsets;
 use crate::addresses::Parts;
@@ -89,11 +89,11 @@ fn counter(values: &Values, form: &Affine) -> Option<LoopId> {
     form.terms()
         .iter()
         .find_map(|term| match values.symbol(term.symbol)? {
-            Symbol::Product(a, b) => {
+            AffineSymbol::Product(a, b) => {
                 [a, b]
                     .into_iter()
                     .find_map(|factor| match values.symbol(factor)? {
-                        Symbol::Counter(id) => Some(id),
+                        AffineSymbol::Counter(id) => Some(id),
                         _ => None,
                     })
             }
@@ -132,7 +132,7 @@ fn only_header(
     let mut worklist: Vec<ValueId> = Vec::new();
     for term in form.terms() {
         let symbols = match values.symbol(term.symbol)? {
-            Symbol::Product(a, b) => [values.symbol(a), values.symbol(b)],
+            AffineSymbol::Product(a, b) => [values.symbol(a), values.symbol(b)],
             symbol => [Some(symbol), None],
         };
         worklist.extend(
@@ -140,7 +140,7 @@ fn only_header(
                 .into_iter()
                 .flatten()
                 .filter_map(|symbol| match symbol {
-                    Symbol::Value { value, .. } => Some(value),
+                    AffineSymbol::Value { value, .. } => Some(value),
                     _ => None,
                 }),
         );
