@@ -7,9 +7,8 @@ use core::ops::Deref;
 
 use once_cell::race::OnceBox;
 use ptx_dataflow::AnalysisError;
-use ptx_dataflow::dataflow::sparse::SsaGraph;
 use ptx_dataflow::function_dataflow::{FunctionDataflow, SavedDataflow};
-use ptx_dataflow::internals::{Cells, meter, ssa_graph, ssa_with_cells, without_budget};
+use ptx_dataflow::internals::{Cells, SsaGraph, meter, ssa_graph, ssa_with_cells, without_budget};
 use ptx_ir::Budget;
 use ptx_ir::facts::{FunctionFacts, StaleFacts, Stamp};
 

@@ -1,6 +1,6 @@
 //! Evaluations of functions that are kept while a module changes.
 //!
-//! [`IncrementalUniformity`](crate::uniformity::IncrementalUniformity) and [`IncrementalSummaries`](crate::provenance::IncrementalSummaries) repeat the
+//! [`IncrementalUniformity`](crate::internals::IncrementalUniformity) and [`IncrementalSummaries`](crate::internals::IncrementalSummaries) repeat the
 //! fixed point of the whole module after each change, but evaluate a function only if its body or its inputs from callers and callees changed. So the
 //! result is that of a new analysis, and the cost of a change is that of the functions whose body or inputs it changes.
 
@@ -52,12 +52,14 @@ impl EvaluationLimit {
     }
 
     /// Records the evaluation of a function with a number of statements.
+    #[doc(hidden)]
     pub fn evaluate(&mut self, function: FuncId, statements: usize) {
         self.spend(statements);
         self.evaluated.insert(function);
     }
 
     /// Records other work that takes as long as the evaluation of a number of statements.
+    #[doc(hidden)]
     pub fn spend(&mut self, statements: usize) {
         if self.remaining != u64::MAX {
             self.remaining = self.remaining.saturating_sub(statements as u64);

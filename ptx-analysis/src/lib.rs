@@ -19,6 +19,19 @@ pub mod threads;
 pub mod uniformity;
 pub mod work;
 
+/// The parts of this crate and of `ptx-dataflow` that only other crates of the project use. They may change at any time.
+#[doc(hidden)]
+pub mod internals {
+    pub use ptx_dataflow::internals::{
+        BadGraph, CodeBlock, ComponentId, Components, ControlDependence, Csr, DebugName, Digraph,
+        Frontiers, IteratedFrontiers, Loc, Position, SparseSet, code_blocks,
+    };
+
+    pub use crate::provenance::incremental::IncrementalSummaries;
+    pub use crate::uniformity::incremental::IncrementalUniformity;
+    pub use crate::work::matrix::{MatrixProduct, StoredMatrix, matrix_shape, rows_of_matrix};
+}
+
 #[doc(inline)]
 pub use ptx_dataflow::{
     AnalysisError, calls, cfg, constants, dataflow, function_dataflow, graph, liveness, pressure,

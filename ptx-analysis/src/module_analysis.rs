@@ -51,6 +51,7 @@ impl<'m> ModuleAnalysis<'m> {
     }
 
     /// Analyzes a module whose call graph is known.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_call_graph(facts: &'m ModuleFacts<'m>, calls: Arc<CallGraph>) -> Self {
         let count = facts.module().functions().len();
@@ -99,6 +100,7 @@ impl<'m> ModuleAnalysis<'m> {
     }
 
     /// Returns whether a function is a kernel that calls no function.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_alone(&self, id: FuncId) -> bool {
         let kind = self.module().functions().get(id).map(|f| f.kind);

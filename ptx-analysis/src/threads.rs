@@ -118,6 +118,7 @@ struct InstructionStatement {
 }
 
 /// The results of [`ThreadValues`], without a reference to the function.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Evaluated {
     shape: CtaShape,
@@ -217,6 +218,7 @@ impl<'a> ThreadValues<'a> {
     }
 
     /// The results of all evaluations so far, for [`resume`](Self::resume).
+    #[doc(hidden)]
     #[must_use]
     pub fn into_evaluated(self) -> Evaluated {
         Evaluated {
@@ -232,6 +234,7 @@ impl<'a> ThreadValues<'a> {
     /// # Errors
     ///
     /// As [`FunctionDataflow::ssa`].
+    #[doc(hidden)]
     pub fn resume(
         function: &'a FunctionDataflow<'_>,
         evaluated: &Evaluated,
@@ -253,6 +256,7 @@ impl<'a> ThreadValues<'a> {
     }
 
     /// The values of the function under the assumption that a value is `number` in all threads. Nothing is evaluated yet.
+    #[doc(hidden)]
     #[must_use]
     pub fn assuming(&self, value: ValueId, number: u64) -> Self {
         let mut assuming = Self {
@@ -268,6 +272,7 @@ impl<'a> ThreadValues<'a> {
     }
 
     /// Assumes that a value has these numbers. Values that depend on it and were evaluated before keep their results.
+    #[doc(hidden)]
     pub fn assume(&mut self, value: ValueId, numbers: PerThread) {
         if let Some(state) = self.states.get_mut(value.as_u32() as usize) {
             *state = State::Done(Some(numbers));
@@ -275,6 +280,7 @@ impl<'a> ThreadValues<'a> {
     }
 
     /// Forgets the results of values: they are evaluated again when they are queried.
+    #[doc(hidden)]
     pub fn forget(&mut self, values: &[ValueId]) {
         for value in values {
             if let Some(state) = self.states.get_mut(value.as_u32() as usize) {
@@ -296,6 +302,7 @@ impl<'a> ThreadValues<'a> {
     }
 
     /// A component of a special register in a sample; `None` if it does not follow from the index of the thread.
+    #[doc(hidden)]
     #[must_use]
     pub fn special(&self, register: SpecialReg, component: u8, sample: usize) -> Option<u64> {
         let thread = *self.samples.get(sample)?;

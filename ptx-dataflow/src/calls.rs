@@ -26,6 +26,7 @@ pub enum Target {
 
 impl Target {
     /// The function, if it is known.
+    #[doc(hidden)]
     #[must_use]
     pub const fn function(self) -> Option<FuncId> {
         match self {
@@ -99,6 +100,7 @@ impl CallGraph {
     }
 
     /// The functions of a module, with no calls so far: for [`update`](Self::update).
+    #[doc(hidden)]
     #[must_use]
     pub fn without_calls(module: &Module) -> Self {
         let symbol_functions = functions_of_symbols(module);
@@ -136,6 +138,7 @@ impl CallGraph {
     /// assert!(calls.update(&ModuleFacts::new(&module), &[k]));
     /// assert_eq!(calls.callees(k), [leaf]);
     /// ```
+    #[doc(hidden)]
     pub fn update(&mut self, facts: &ModuleFacts<'_>, changed: &[FuncId]) -> bool {
         let links: Vec<(Vec<Target>, Vec<FuncId>)> = changed
             .iter()
@@ -193,6 +196,7 @@ impl CallGraph {
     }
 
     /// The function that a symbol names: its definition if it has one, else its first declaration.
+    #[doc(hidden)]
     #[must_use]
     pub fn function(&self, symbol: SymbolId) -> Option<FuncId> {
         self.symbol_functions.get(symbol.index()).copied().flatten()
@@ -326,6 +330,7 @@ impl CallGraph {
 
     /// The component of a function: functions that may call each other, directly or not, are in one component. Calls
     /// between components lead to greater numbers.
+    #[doc(hidden)]
     #[must_use]
     pub fn component(&self, function: FuncId) -> Option<ComponentId> {
         self.components.of(function.as_u32())

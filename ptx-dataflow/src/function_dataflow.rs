@@ -143,6 +143,7 @@ struct Results {
 /// assert!(FunctionDataflow::resume(facts.function(kernel).unwrap(), &saved).is_err());
 /// # Ok::<(), ptx_ir::facts::StaleFacts>(())
 /// ```
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct SavedDataflow {
     stamp: Stamp,
@@ -151,6 +152,7 @@ pub struct SavedDataflow {
 
 impl SavedDataflow {
     /// The function and the revision of the module that the results belong to.
+    #[doc(hidden)]
     #[must_use]
     pub const fn stamp(&self) -> Stamp {
         self.stamp
@@ -184,6 +186,7 @@ impl<'m> FunctionDataflow<'m> {
     /// # Errors
     ///
     /// The results belong to another function, or to another revision of the module.
+    #[doc(hidden)]
     pub fn resume(facts: FunctionFacts<'m>, saved: &SavedDataflow) -> Result<Self, StaleFacts> {
         saved.stamp.check(facts)?;
         Ok(Self {
@@ -230,6 +233,7 @@ impl<'m> FunctionDataflow<'m> {
     }
 
     /// The results. Analyses that are computed later are shared between the saved results and this owner.
+    #[doc(hidden)]
     #[must_use]
     pub fn save(&self) -> SavedDataflow {
         SavedDataflow {
@@ -276,6 +280,7 @@ impl<'m> FunctionDataflow<'m> {
     }
 
     /// The variables that each block reads and writes.
+    #[doc(hidden)]
     #[must_use]
     pub fn summary(&self) -> &Summary {
         cached(&self.results.summary, || {
@@ -408,7 +413,7 @@ impl<'m> FunctionDataflow<'m> {
         ssa.as_ref().map_err(|error| *error)
     }
 
-    /// The order in which [sparse analyses](crate::dataflow::sparse) evaluate the SSA form, and the readers of each value.
+    /// The order in which [sparse analyses](crate::dataflow::SparseAnalysis) evaluate the SSA form, and the readers of each value.
     ///
     /// # Errors
     ///
@@ -454,6 +459,7 @@ impl<'m> FunctionDataflow<'m> {
     /// # Errors
     ///
     /// As [`ssa`](Self::ssa).
+    #[doc(hidden)]
     pub fn live_code(&self) -> Result<&LiveCode, AnalysisError> {
         let ssa = self.ssa()?;
         cached_result(&self.results.live_code, || {

@@ -7,7 +7,8 @@ macro_rules! ids {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of position `index`.
+            /// The id of position `index`, as `EntityId::from_index`, in constants.
+            #[doc(hidden)]
             #[must_use]
             pub const fn new(index: u32) -> Self {
                 Self(index)

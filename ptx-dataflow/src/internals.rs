@@ -1,8 +1,7 @@
-//! The parts of this crate that only `ptx-analysis` uses. They may change at any time.
+//! The parts of this crate that only other crates of the project use. They may change at any time.
 
 use ptx_ir::facts::FunctionFacts;
 
-use crate::dataflow::sparse::SsaGraph;
 use crate::error::AnalysisError;
 use crate::function_dataflow::{FunctionDataflow, UNLIMITED};
 use crate::ssa::Ssa;
@@ -11,7 +10,17 @@ use crate::ssa::Ssa;
 pub use crate::builds::counting::take_builds;
 pub use crate::conditions::{Condition, Conditions};
 pub use crate::constants::instruction::{Operands, Source, Target};
+pub use crate::dataflow::sparse::Bounds;
+pub use crate::dataflow::sparse_set::SparseSet;
+pub use crate::dataflow::ssa_graph::{Item, SsaGraph};
+pub use crate::graph::csr::Csr;
+pub use crate::graph::digraph::{BadGraph, Digraph};
+pub use crate::graph::frontier::{Frontiers, IteratedFrontiers};
+pub use crate::graph::post::ControlDependence;
+pub use crate::graph::scc::{ComponentId, Components};
 pub use crate::meter::Meter;
+pub use crate::source_lines::embedded::{CodeBlock, code_blocks};
+pub use crate::source_lines::loc::{DebugName, Loc, Position};
 pub use crate::ssa::cells::{CellAccess, CellUse, Cells, cell_variable};
 
 /// Computes the SSA form in which cells of memory are further variables.

@@ -18,7 +18,7 @@ use crate::function_dataflow::FunctionDataflow;
 use crate::live_sets::{Effects, LiveSets};
 use crate::mentions::mentions;
 use crate::reg_lanes::{VariableId, VariableSet, Variables};
-use crate::shared_sets::{Counts, Iter, SetId, SharedSets};
+use crate::shared_sets::{Counts, SetId, SharedSets};
 
 /// The variables that are live at the start and at the end of each block.
 ///
@@ -71,6 +71,7 @@ impl Liveness {
     }
 
     /// The total length of [`Liveness::live_in`] and [`Liveness::live_out`] of all blocks. Does not list them.
+    #[doc(hidden)]
     #[must_use]
     pub fn total(&self) -> u64 {
         let mut counts = Counts::<1>::new(&self.sets.sets, &[]);
@@ -109,8 +110,8 @@ impl<'a> LiveSet<'a> {
 
     /// The live variables, ascending.
     #[must_use]
-    pub fn iter(&self) -> LiveIter<'a> {
-        LiveIter(self.sets.iter(self.set))
+    pub fn iter(&self) -> impl Iterator<Item = VariableId> + Clone + use<'a> {
+        self.sets.iter(self.set).map(VariableId::new)
     }
 
     /// Returns whether no variable is live.
@@ -123,33 +124,6 @@ impl<'a> LiveSet<'a> {
     #[must_use]
     pub fn count(&self) -> usize {
         self.iter().count()
-    }
-
-    /// The live variables as a list, ascending.
-    #[must_use]
-    pub fn to_vec(&self) -> Vec<VariableId> {
-        self.iter().collect()
-    }
-}
-
-impl<'a> IntoIterator for LiveSet<'a> {
-    type Item = VariableId;
-    type IntoIter = LiveIter<'a>;
-
-    fn into_iter(self) -> LiveIter<'a> {
-        self.iter()
-    }
-}
-
-/// The variables of a [`LiveSet`], ascending.
-#[derive(Clone, Debug)]
-pub struct LiveIter<'a>(Iter<'a>);
-
-impl Iterator for LiveIter<'_> {
-    type Item = VariableId;
-
-    fn next(&mut self) -> Option<VariableId> {
-        self.0.next().map(VariableId::new)
     }
 }
 

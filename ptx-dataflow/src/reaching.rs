@@ -180,7 +180,7 @@ fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<Arriving
         worklist: Vec::new(),
         arriving: Vec::new(),
     };
-    for variable in liveness.live_in(Cfg::ENTRY) {
+    for variable in liveness.live_in(Cfg::ENTRY).iter() {
         propagation.worklist.push(Cfg::ENTRY);
         propagation.run(START, variable);
     }

@@ -10,7 +10,7 @@ use ptx_ir::facts::RegisterComponent;
 use ptx_ir::{Body, EntityId as _, RegId};
 use ptx_isa::RegisterClass;
 
-use crate::dataflow::SparseSet;
+use crate::dataflow::{JoinSemiLattice, SparseSet};
 
 crate::ids::ids! {
     /// A register of a function, or an element of a vector register: see [`Variables`].
@@ -174,7 +174,7 @@ impl Iterator for VariableRange {
 
 impl ExactSizeIterator for VariableRange {}
 
-/// A set of variables. Its memory is linear in its elements: see [`SparseSet`].
+/// A set of variables. Its memory is linear in its elements.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct VariableSet(SparseSet);
 
@@ -216,6 +216,13 @@ impl VariableSet {
     /// The variables, ascending.
     pub fn iter(&self) -> impl Iterator<Item = VariableId> + '_ {
         self.0.iter().map(VariableId)
+    }
+}
+
+/// Sets are joined by their union.
+impl JoinSemiLattice for VariableSet {
+    fn join(&mut self, other: &Self) -> bool {
+        self.0.join(&other.0)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::cfg::{BlockId, Cfg};
 use crate::graph::ReversePostOrder;
 use crate::reg_lanes::{VariableId, Variables};
 use crate::ssa::{Ssa, Value, ValueId};
-use ptx_semantics::fold::{commutes, is_copy};
+use ptx_semantics::internals::{commutes, is_copy};
 
 /// The numbers of the values of a function.
 ///

@@ -13,13 +13,14 @@ use ptx_analysis::cfg::Cfg;
 use ptx_analysis::dead_code::LiveCode;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::incremental::EvaluationLimit;
+use ptx_analysis::internals::IncrementalUniformity;
 use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_analysis::provenance::CallSummaries;
 use ptx_analysis::source_lines::{InlineAssembly, SourceLines};
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::threads::{Evaluated, ThreadValues, reaching};
-use ptx_analysis::uniformity::{FunctionUniformity, IncrementalUniformity};
+use ptx_analysis::uniformity::FunctionUniformity;
 use ptx_analysis::values::{Values, VariableRef};
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegisterComponent, Space};
 use ptx_ir::{

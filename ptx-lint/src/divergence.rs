@@ -4,7 +4,8 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::{Block, BlockId, Cfg};
-use ptx_analysis::graph::{Digraph, Dominators, Node as _};
+use ptx_analysis::graph::{Dominators, Node as _};
+use ptx_analysis::internals::Digraph;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, Space};

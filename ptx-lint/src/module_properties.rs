@@ -8,7 +8,7 @@ use ptx_analysis::calls::CallGraph;
 use ptx_ir::facts::{Flow, FunctionFacts, Targets};
 use ptx_ir::{Body, EntityId as _, FuncId, FunctionKind, Module, Statement, SymbolId, SymbolKind};
 use ptx_isa::StateSpace;
-use ptx_semantics::fold::conversion;
+use ptx_semantics::internals::conversion;
 
 /// The numbers of kernels and of other functions that reference a variable.
 #[derive(Copy, Clone, Default, Debug)]

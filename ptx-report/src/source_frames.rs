@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use ptx_analysis::source_lines::{DebugName, Frame, FrameId, FunctionLines, SourceLines};
+use ptx_analysis::internals::DebugName;
+use ptx_analysis::source_lines::{Frame, FrameId, FunctionLines, SourceLines};
 use ptx_ir::{Body, EntityId, Module, NameId, StmtId};
 use serde::{Serialize, Serializer};
 

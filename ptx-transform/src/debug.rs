@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_analysis::source_lines::{DebugName, Loc};
+use ptx_analysis::internals::{DebugName, Loc};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::EntitySet;
 use ptx_ir::{

@@ -71,7 +71,9 @@ pub use codegen_limits::codegen_limits;
 pub use incremental::{Changes, Checked, Proof};
 pub use likely_mistakes::likely_mistakes;
 pub use memory::shared_memory;
-pub use requires::{InstRequirements, Reason, Requirements, requires};
+#[doc(hidden)]
+pub use requires::InstRequirements;
+pub use requires::{Reason, Requirements, requires};
 #[doc(hidden)]
 pub use statement_checker::{Direction, NewInst, StatementChecker};
 pub use unused::unused;

@@ -1,27 +1,37 @@
 use ptx_analysis::calls::CallGraph;
-use ptx_analysis::cfg::{BlockId, Cfg};
+use ptx_analysis::cfg::BlockId;
 use ptx_analysis::dataflow::{JoinSemiLattice, SparseAnalysis, SparseSolver, solve_sparse};
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::graph::{Digraph, Dominators, PostDominators, ReversePostOrder};
 use ptx_analysis::source_lines::{SourceLines, file_number};
 use ptx_analysis::ssa::ValueId;
 use ptx_ir::facts::{Facts, ModuleFacts};
 use ptx_ir::{Operand, StmtId};
-use ptx_isa::Opcode;
-use ptx_semantics::fold::is_copy;
 
-/// 0 → 1 → 3, 0 → 2 → 3, and 4 on its own.
+/// A choice between two blocks, and an unreachable block.
 #[test]
 fn a_diamond() {
-    let graph = Digraph::new(5, 0, &[(0, 1), (0, 2), (1, 3), (2, 3)]).unwrap();
-    let order = ReversePostOrder::new(&graph);
-    assert_eq!(order.order(), [0, 2, 1, 3]);
-    assert_eq!((order.position(3), order.position(4)), (Some(3), None));
-    let dominators = Dominators::new(&graph);
-    assert!(dominators.strictly_dominates(0, 3));
-    assert!(!dominators.strictly_dominates(1, 3) && !dominators.strictly_dominates(0, 0));
-    let post = PostDominators::new(&graph);
-    assert!(post.tree().strictly_dominates(3, 0));
+    let text = b".version 8.0 .target sm_80 .entry k() { .reg .pred p; .reg .b32 x; @p bra R; mov.b32 x, 1; bra.uni J; \
+        R: mov.b32 x, 2; J: ret; D: ret; }";
+    let module = ptx_parse::parse(text).module;
+    let facts = ModuleFacts::new(&module);
+    let function = FunctionAnalysis::new(facts.function(module.function("k").unwrap()).unwrap());
+    let blocks: Vec<BlockId> = function.cfg().blocks().map(|(id, _)| id).collect();
+    let [branch, left, right, join, dead] = blocks[..] else {
+        panic!("five blocks")
+    };
+    let order = function.reverse_post_order();
+    assert_eq!(order.order().len(), 4);
+    assert_eq!(
+        [branch, join, dead].map(|block| order.position(block)),
+        [Some(0), Some(3), None]
+    );
+    let dominators = function.dominators();
+    assert!(dominators.strictly_dominates(branch, join));
+    assert!(!dominators.strictly_dominates(left, join));
+    assert!(!dominators.strictly_dominates(branch, branch));
+    let post = function.post_dominators();
+    assert!(post.dominates(join, right));
+    assert_eq!(post.immediate(branch), Some(join));
 }
 
 #[test]
@@ -31,7 +41,8 @@ fn blocks_and_labels() {
     let facts = ModuleFacts::new(&module);
     let (id, _, body) = module.definitions().next().unwrap();
     let of = facts.function(id).unwrap();
-    let cfg = Cfg::new(of);
+    let analysis = FunctionAnalysis::new(of);
+    let cfg = analysis.cfg();
     let blocks: Vec<_> = body
         .labels()
         .ids()
@@ -43,9 +54,7 @@ fn blocks_and_labels() {
     // Entered from itself at least.
     assert!(cfg.in_edges(looping).all(|(_, e)| e.to == looping));
     assert_ne!(cfg.in_edges(looping).len(), 0);
-    let analysis = FunctionAnalysis::new(of);
     assert!(analysis.is_reachable(looping) && !analysis.is_reachable(dead));
-    assert!(is_copy(Opcode::Mov) && !is_copy(Opcode::Add));
 }
 
 #[test]

@@ -8,7 +8,8 @@ use ptx_analysis::module_analysis::ModuleAnalysis;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Operand, Statement};
 use ptx_isa::{Modifier, Opcode};
-use ptx_semantics::fold::{PerThread, fold_columns};
+use ptx_semantics::fold::PerThread;
+use ptx_semantics::internals::fold_columns;
 
 const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .func (.reg .b32 r) f(.reg .b32 a) { mov.b32 r, a; ret; }\n\
@@ -94,5 +95,5 @@ fn comparisons_that_follow_from_others_and_selections() {
         Some((selected, [true, false]))
     );
     let (form, _) = statements[3].1.form().unwrap();
-    assert_eq!(ptx_semantics::fold::selection(form), Some([3, 1, 2]));
+    assert_eq!(ptx_semantics::internals::selection(form), Some([3, 1, 2]));
 }

@@ -18,7 +18,7 @@ use crate::dataflow::BitSet;
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::Variables;
 use crate::values::LaunchBounds;
-use ptx_semantics::fold::is_copy;
+use ptx_semantics::internals::is_copy;
 
 /// The lanes of a warp.
 const LANES: u64 = 32;

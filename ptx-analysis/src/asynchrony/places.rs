@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use ptx_dataflow::internals::{Bounds, Item};
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Operand, Statement, StmtId, SymbolId, VarId};
 use ptx_isa::{Action, StateSpace};
@@ -13,8 +14,7 @@ use super::matrices::Descriptors;
 use super::place::{Base, Place};
 use super::selection::Conditions;
 use crate::cfg::Cfg;
-use crate::dataflow::sparse::{Bounds, Item, SparseSolver};
-use crate::dataflow::{BitSet, JoinSemiLattice};
+use crate::dataflow::{BitSet, JoinSemiLattice, SparseSolver};
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value, ValueId};

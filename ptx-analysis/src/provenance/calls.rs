@@ -34,6 +34,7 @@ impl CallSummaries {
     /// Analyzes all functions that call or are called. The arguments of a function are only known if `facts` contains all functions of the module.
     ///
     /// `docs/analyzing.md` has an example.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
         Arc::unwrap_or_clone(Self::of_module(&ModuleAnalysis::new(facts)))

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use ptx_dataflow::internals::{Bounds, Item, SsaGraph};
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Binding, Body, InstId, Operand, Statement, StmtId, SymbolKind, VarId};
 use ptx_isa::{Access, StateSpace};
@@ -9,7 +10,7 @@ use ptx_isa::{Access, StateSpace};
 use super::calls::CallSummaries;
 use super::lattice::{AbstractValue, Address};
 use super::slots::{Slot, Slots};
-use crate::dataflow::sparse::{Bounds, Item, SparseSolver, SsaGraph};
+use crate::dataflow::SparseSolver;
 use crate::function_dataflow::FunctionDataflow;
 use crate::memory_access::Provenance;
 use crate::reg_lanes::VariableId;

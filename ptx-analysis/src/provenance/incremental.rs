@@ -29,7 +29,7 @@ struct Inputs {
 /// ```
 /// use ptx_analysis::incremental::EvaluationLimit;
 /// use ptx_analysis::module_analysis::ModuleAnalysis;
-/// use ptx_analysis::provenance::IncrementalSummaries;
+/// use ptx_analysis::internals::IncrementalSummaries;
 /// use ptx_ir::facts::ModuleFacts;
 ///
 /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.func f() { ret; }\n.entry k() { call f; ret; }";

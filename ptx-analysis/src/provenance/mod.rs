@@ -11,13 +11,13 @@
 //!
 //! The semantics of instructions come from the tables ([`ptx_isa::Form::computation`]).
 //!
-//! Cost: a bounded number of sweeps over the statements ([`sparse`](crate::dataflow::sparse)); a function is analyzed again when the arguments or results of
+//! Cost: a bounded number of sweeps over the statements ([`SparseAnalysis`](crate::dataflow::SparseAnalysis)); a function is analyzed again when the arguments or results of
 //! its calls change.
 
 mod calls;
 mod evaluation;
 mod expression;
-mod incremental;
+pub(crate) mod incremental;
 mod lattice;
 mod params;
 mod results;
@@ -25,14 +25,14 @@ mod slots;
 
 use alloc::vec::Vec;
 
+use ptx_dataflow::internals::SsaGraph;
 use ptx_ir::facts::{MemoryAccess, Space};
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::StateSpace;
 
 pub use calls::CallSummaries;
-pub use incremental::IncrementalSummaries;
+pub(crate) use incremental::IncrementalSummaries;
 
-use crate::dataflow::sparse::SsaGraph;
 use crate::function_dataflow::FunctionDataflow;
 use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, ValueId};

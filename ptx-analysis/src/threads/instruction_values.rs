@@ -11,7 +11,8 @@ use crate::constants::Constant;
 use crate::reg_lanes::VariableId;
 use crate::ssa::ValueId;
 use ptx_dataflow::internals::{CellAccess, CellUse, Operands, Source, Target, cell_variable};
-use ptx_semantics::fold::{Video, fold_columns};
+use ptx_semantics::fold::Video;
+use ptx_semantics::internals::fold_columns;
 
 /// The values that an instruction reads.
 type ReadValues = [(ValueId, PerThread)];

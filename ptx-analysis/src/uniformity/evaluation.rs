@@ -15,6 +15,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use ptx_dataflow::internals::{Bounds, Item, SsaGraph};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, RegisterComponent};
 use ptx_ir::{Binding, InstId, Operand, Statement, StmtId, VarId};
 use ptx_isa::Uniformity;
@@ -30,10 +31,9 @@ use super::phases::Phases;
 use super::visible::Visible;
 use super::words::{self, Words};
 use crate::cfg::{BlockId, Cfg};
-use crate::dataflow::sparse::{Bounds, Item, SparseSolver, SsaGraph};
+use crate::dataflow::SparseSolver;
 use crate::function_analysis::FunctionAnalysis;
-use crate::reg_lanes::VariableId;
-use crate::reg_lanes::Variables;
+use crate::reg_lanes::{VariableId, Variables};
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::threads::ThreadValues;
 

@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
+use ptx_dataflow::internals::{Csr, Frontiers};
+
 use crate::cfg::{BlockId, Cfg};
 use crate::function_dataflow::FunctionDataflow;
-use crate::graph::{
-    Csr, Dominators, Frontiers, LoopId, LoopKind, Loops, PostDominators, ReversePostOrder,
-};
+use crate::graph::{Dominators, LoopId, LoopKind, Loops, PostDominators, ReversePostOrder};
 
 /// Graphs that are derived from the control flow of a function.
 #[derive(Debug)]

@@ -150,7 +150,8 @@ impl Body {
 /// ```
 /// use ptx_analysis::incremental::EvaluationLimit;
 /// use ptx_analysis::module_analysis::ModuleAnalysis;
-/// use ptx_analysis::uniformity::{IncrementalUniformity, ModuleUniformity};
+/// use ptx_analysis::internals::IncrementalUniformity;
+/// use ptx_analysis::uniformity::ModuleUniformity;
 /// use ptx_ir::facts::ModuleFacts;
 /// use ptx_parse::Incremental;
 ///

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use ptx_ir::facts::Facts;
 use ptx_ir::{Operand, Statement};
 use ptx_isa::{Marks, Modifier, ResultUniformity, Uniformity};
-use ptx_semantics::fold::commutes;
+use ptx_semantics::internals::commutes;
 
 use super::evaluation::{Evaluation, Site};
 use super::lane_bits::LaneBits;

@@ -55,7 +55,7 @@ mod control;
 mod evaluation;
 mod function;
 mod graphs;
-mod incremental;
+pub(crate) mod incremental;
 mod lane_bits;
 mod lane_exchanges;
 mod lane_terms;
@@ -73,7 +73,7 @@ use alloc::vec::Vec;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{EntityId as _, FuncId, FunctionKind, StmtId};
 
-pub use incremental::IncrementalUniformity;
+pub(crate) use incremental::IncrementalUniformity;
 pub use ptx_isa::Uniformity;
 
 use crate::cfg::BlockId;
@@ -208,6 +208,7 @@ impl ModuleUniformity {
     }
 
     /// Analyzes the functions for which `is_selected` returns `true`, and all functions that call or are called. The facts must be those of the whole module.
+    #[doc(hidden)]
     #[must_use]
     pub fn of(facts: &ModuleFacts<'_>, is_selected: impl Fn(FuncId) -> bool + Sync) -> Self {
         let module = ModuleAnalysis::new(facts);

@@ -23,7 +23,7 @@ impl MatrixProduct {
     /// Decodes modifiers; `None` if they do not specify a product: the shape of `tcgen05` is in a descriptor.
     ///
     /// ```
-    /// use ptx_analysis::work::MatrixProduct;
+    /// use ptx_analysis::internals::MatrixProduct;
     /// use ptx_isa::Modifier;
     /// let modifiers = [Modifier::M16n8k16, Modifier::Row, Modifier::Col, Modifier::F32, Modifier::F16, Modifier::F16, Modifier::F32];
     /// assert_eq!(MatrixProduct::of(&modifiers).unwrap().multiply_adds(), 16 * 8 * 16);
@@ -120,7 +120,7 @@ impl StoredMatrix {
     /// Decodes modifiers; `None` if they do not specify a matrix.
     ///
     /// ```
-    /// use ptx_analysis::work::StoredMatrix;
+    /// use ptx_analysis::internals::StoredMatrix;
     /// use ptx_isa::Modifier;
     /// let matrix = StoredMatrix::of(&[Modifier::A, Modifier::M32n8k16, Modifier::F16]).unwrap();
     /// assert_eq!((matrix.size, matrix.bytes()), ([32, 16], 1024));

@@ -8,7 +8,7 @@
 
 mod class;
 mod executions;
-mod matrix;
+pub(crate) mod matrix;
 mod operations;
 
 use alloc::collections::BTreeMap;
@@ -20,7 +20,6 @@ use ptx_isa::{Access as Usage, Action, Modifier, StateSpace};
 
 pub use class::Class;
 pub use executions::{Executions, Factor};
-pub use matrix::{MatrixProduct, StoredMatrix, matrix_shape, rows_of_matrix};
 pub use operations::Operations;
 
 use crate::function_dataflow::FunctionDataflow;
@@ -28,6 +27,7 @@ use crate::graph::LoopId;
 use crate::memory_access::requests::LANES;
 use crate::memory_access::{Access, Accesses};
 use executions::Frequencies;
+use matrix::StoredMatrix;
 
 /// The maximum number of enclosing loops that include the work of a block.
 const MOST_LEVELS: usize = 64;

@@ -7,7 +7,8 @@ use ptx_ir::facts::{Facts, FunctionFacts};
 use ptx_isa::internals::{Destination, Expr, SlotAssignment};
 use ptx_isa::{ExprFunction, Form, Modifier, Role, ScalarType, TypeKind};
 
-use super::{MatrixProduct, add_multiple};
+use super::add_multiple;
+use super::matrix::MatrixProduct;
 
 /// Arithmetic operations.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]

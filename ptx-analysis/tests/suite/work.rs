@@ -2,9 +2,8 @@
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::work::{
-    Class, FunctionWork, MatrixProduct, Operations, Work, matrix_shape, rows_of_matrix,
-};
+use ptx_analysis::internals::{MatrixProduct, matrix_shape, rows_of_matrix};
+use ptx_analysis::work::{Class, FunctionWork, Operations, Work};
 use ptx_ir::facts::{ModuleFacts, Space};
 use ptx_isa::StateSpace;
 

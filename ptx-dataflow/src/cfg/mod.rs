@@ -123,6 +123,7 @@ impl Cfg {
     /// assert_eq!((cfg.len(), cfg.successors(header).len()), (2, 2));
     /// assert!(cfg.successors(header).contains(&header));
     /// ```
+    #[doc(hidden)]
     #[must_use]
     pub fn new(facts: FunctionFacts<'_>) -> Self {
         crate::builds::record("control flow", facts);
@@ -216,6 +217,7 @@ impl Cfg {
     }
 
     /// The position of an edge among [`Cfg::in_edges`] of its target, which is the position of its argument in each phi.
+    #[doc(hidden)]
     #[must_use]
     pub fn in_position(&self, id: EdgeId) -> Option<usize> {
         self.positions

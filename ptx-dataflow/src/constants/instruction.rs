@@ -5,8 +5,10 @@ use alloc::vec::Vec;
 use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegisterComponent};
 use ptx_ir::{InstId, Operand, StmtId};
 use ptx_isa::{Modifier, Opcode, ScalarType, SpecialReg};
-use ptx_semantics::fold::{Folded, Operation, Video, fold, fold_partial};
-use ptx_semantics::{Place, extended, source, visit_results, visit_sources};
+use ptx_semantics::fold::{Folded, Operation, Video, fold};
+use ptx_semantics::internals::fold_partial;
+use ptx_semantics::internals::{extended, source, visit_results};
+use ptx_semantics::{Place, visit_sources};
 
 use super::Constant;
 use crate::reg_lanes::{VariableId, Variables};

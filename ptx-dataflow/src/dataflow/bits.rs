@@ -23,6 +23,7 @@ impl BitSet {
     }
 
     /// The number of possible elements.
+    #[doc(hidden)]
     #[must_use]
     pub fn universe(&self) -> u32 {
         self.universe
@@ -82,6 +83,7 @@ impl BitSet {
     }
 
     /// Removes all elements.
+    #[doc(hidden)]
     pub fn clear(&mut self) {
         self.words.fill(0);
     }

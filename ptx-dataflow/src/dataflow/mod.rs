@@ -5,26 +5,24 @@
 //! a function: it gets each instruction with its facts. A [`SparseAnalysis`] has one fact for each value of the SSA form instead of a state for each block.
 
 mod bits;
-mod dot;
 mod insts;
 mod position_set;
 mod solve;
 mod solve_sparse;
-pub mod sparse;
-mod sparse_set;
-mod ssa_graph;
+pub(crate) mod sparse;
+pub(crate) mod sparse_set;
+pub(crate) mod ssa_graph;
 
 use ptx_isa::Uniformity;
 
 use crate::graph::Node;
 
 pub use bits::BitSet;
-pub use dot::Dot;
 pub use insts::{InstAnalysis, InstSolution, MapLattice, solve_insts};
 pub use solve::{Cursor, Incomplete, Solution, solve};
 pub use solve_sparse::solve_sparse;
 pub use sparse::{SparseAnalysis, SparseSolution, SparseSolver};
-pub use sparse_set::SparseSet;
+pub(crate) use sparse_set::SparseSet;
 
 /// Values that can be joined where paths meet. A join is associative, commutative and idempotent.
 ///

@@ -41,6 +41,7 @@ impl<D: JoinSemiLattice, N: Node> Solution<D, N> {
     }
 
     /// The state on the other side of `block`: at its end; backward, at its start. Applies the block.
+    #[doc(hidden)]
     pub fn through<A>(&self, analysis: &A, block: N) -> Option<D>
     where
         A: Analysis<Domain = D, Node = N>,
@@ -51,6 +52,7 @@ impl<D: JoinSemiLattice, N: Node> Solution<D, N> {
     }
 
     /// The number of visits of blocks, including repeated ones.
+    #[doc(hidden)]
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps

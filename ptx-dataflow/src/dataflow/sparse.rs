@@ -31,7 +31,7 @@ use super::JoinSemiLattice;
 use super::position_set::PositionSet;
 use super::ssa_graph::NO_ITEM;
 #[doc(hidden)]
-pub use super::ssa_graph::{Item, SsaGraph};
+pub(crate) use super::ssa_graph::{Item, SsaGraph};
 use crate::cfg::{BlockId, Cfg, EdgeId};
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, Value, ValueId};

@@ -47,7 +47,8 @@ impl Digraph {
     /// If the entry or an end of an edge is not below `nodes`.
     ///
     /// ```
-    /// use ptx_dataflow::graph::{Digraph, Dominators, Loops};
+    /// use ptx_dataflow::graph::{Dominators, Loops};
+    /// use ptx_dataflow::internals::Digraph;
     /// // A loop: 1 and 2 go round, 3 comes after it.
     /// let graph = Digraph::new(4, 0, &[(0, 1), (1, 2), (2, 1), (2, 3)])?;
     /// let dominators = Dominators::new(&graph);
@@ -56,7 +57,7 @@ impl Digraph {
     /// let (id, info) = loops.iter().next().unwrap();
     /// assert_eq!((info.header(), loops.body(id)), (1, &[1, 2][..]));
     /// assert_eq!(loops.preheader(&graph, id), Some(0));
-    /// # Ok::<(), ptx_dataflow::graph::BadGraph>(())
+    /// # Ok::<(), ptx_dataflow::internals::BadGraph>(())
     /// ```
     pub fn new(nodes: u32, entry: u32, edges: &[(u32, u32)]) -> Result<Self, BadGraph> {
         if entry >= nodes && (nodes, entry) != (0, 0) {

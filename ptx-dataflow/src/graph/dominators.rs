@@ -18,13 +18,15 @@ impl<N: Node> Dominators<N> {
     /// The dominators of the nodes that the entry of `graph` reaches.
     ///
     /// ```
-    /// use ptx_dataflow::graph::{Digraph, Dominators};
+    /// use ptx_dataflow::graph::Dominators;
+    /// use ptx_dataflow::internals::Digraph;
     /// let graph = Digraph::new(4, 0, &[(0, 1), (0, 2), (1, 3), (2, 3)])?;
     /// let dominators = Dominators::new(&graph);
     /// assert_eq!(dominators.immediate(3), Some(0));
     /// assert!(dominators.dominates(0, 3) && !dominators.dominates(1, 3));
-    /// # Ok::<(), ptx_dataflow::graph::BadGraph>(())
+    /// # Ok::<(), ptx_dataflow::internals::BadGraph>(())
     /// ```
+    #[doc(hidden)]
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         Self {
             tree: DominatorTree::new(graph),
@@ -58,11 +60,9 @@ impl<N: Node> Dominators<N> {
     }
 
     /// `node` and all nodes that dominate it, the nearest first; empty for an unreachable node.
-    pub fn ancestors(&self, node: N) -> Ancestors<'_, N> {
-        Ancestors {
-            ancestors: self.tree.ancestors(node.as_u32()),
-            nodes: PhantomData,
-        }
+    pub fn ancestors(&self, node: N) -> impl Iterator<Item = N> + '_ {
+        let numbers = self.tree.ancestors(node.as_u32());
+        numbers.map(N::from_u32)
     }
 
     /// The nearest node that dominates both nodes.
@@ -73,35 +73,23 @@ impl<N: Node> Dominators<N> {
     }
 
     /// The number of nodes that dominate `node`, itself not counted.
+    #[doc(hidden)]
     pub fn depth(&self, node: N) -> u32 {
         self.tree.depth(node.as_u32())
     }
 
     /// The reachable nodes, each after its immediate dominator.
+    #[doc(hidden)]
     #[must_use]
     pub fn order(&self) -> impl ExactSizeIterator<Item = N> + DoubleEndedIterator + Clone {
         self.tree.order().iter().map(|&n| N::from_u32(n))
     }
 
     /// The children in the dominator tree by the number of the parent: the nodes that it dominates immediately. Linear.
+    #[doc(hidden)]
     #[must_use]
     pub fn children(&self) -> Csr<N> {
         self.tree.children()
-    }
-}
-
-/// `node` and the nodes that dominate it: see [`Dominators::ancestors`].
-#[derive(Clone, Debug)]
-pub struct Ancestors<'a, N = u32> {
-    ancestors: TreeAncestors<'a>,
-    nodes: PhantomData<fn(N) -> N>,
-}
-
-impl<N: Node> Iterator for Ancestors<'_, N> {
-    type Item = N;
-
-    fn next(&mut self) -> Option<N> {
-        self.ancestors.next().map(N::from_u32)
     }
 }
 

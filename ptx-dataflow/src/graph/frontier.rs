@@ -1,7 +1,7 @@
 //! Dominance frontiers: the nodes where the dominance of a node ends.
 
 use super::{Csr, DominatorTree, Dominators, Graph, Node, Numbered as _};
-use crate::shared_sets::{Iter, SetId, SharedSets, Visited, WordUpdate, push_updates};
+use crate::shared_sets::{SetId, SharedSets, Visited, WordUpdate, push_updates};
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
@@ -21,11 +21,12 @@ impl<N: Node> Frontiers<N> {
     /// The frontiers of the reachable nodes of `graph`, whose dominators are `dominators`.
     ///
     /// ```
-    /// use ptx_dataflow::graph::{Digraph, Dominators, Frontiers};
+    /// use ptx_dataflow::graph::Dominators;
+    /// use ptx_dataflow::internals::{Digraph, Frontiers};
     /// let graph = Digraph::new(4, 0, &[(0, 1), (0, 2), (1, 3), (2, 3)])?;
     /// let frontiers = Frontiers::new(&graph, &Dominators::new(&graph));
     /// assert!(frontiers.contains(1, 3) && frontiers.contains(2, 3) && !frontiers.contains(0, 3));
-    /// # Ok::<(), ptx_dataflow::graph::BadGraph>(())
+    /// # Ok::<(), ptx_dataflow::internals::BadGraph>(())
     /// ```
     pub fn new(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
         Self::from_tree(graph, dominators.tree())
@@ -60,11 +61,9 @@ impl<N: Node> Frontiers<N> {
     }
 
     /// The frontier of `node`, ascending; empty for an unreachable node.
-    pub fn of(&self, node: N) -> Frontier<'_, N> {
-        Frontier {
-            numbers: self.sets.iter(self.set(node.as_u32())),
-            nodes: PhantomData,
-        }
+    pub fn of(&self, node: N) -> impl Iterator<Item = N> + '_ {
+        let numbers = self.sets.iter(self.set(node.as_u32()));
+        numbers.map(N::from_u32)
     }
 
     /// Returns whether `join` is in the frontier of `node`. Logarithmic.
@@ -78,21 +77,6 @@ impl<N: Node> Frontiers<N> {
             .get(node as usize)
             .copied()
             .unwrap_or(SetId::EMPTY)
-    }
-}
-
-/// The nodes of a frontier; see [`Frontiers::of`].
-#[derive(Clone, Debug)]
-pub struct Frontier<'a, N = u32> {
-    numbers: Iter<'a>,
-    nodes: PhantomData<fn(N) -> N>,
-}
-
-impl<N: Node> Iterator for Frontier<'_, N> {
-    type Item = N;
-
-    fn next(&mut self) -> Option<N> {
-        self.numbers.next().map(N::from_u32)
     }
 }
 

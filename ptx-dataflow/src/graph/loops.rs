@@ -62,6 +62,7 @@ pub struct Loops<N = u32> {
 impl<N: Node> Loops<N> {
     /// The nest of strongly connected components. Each component with an edge inside is a loop, whose header is its first
     /// node in reverse post-order; the loops inside it are those of the component without the edges to its header.
+    #[doc(hidden)]
     pub fn new(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
         let search = DepthFirst::new(graph);
         let mut nest = Self::from_headers(&search, &nest_headers(graph, &search));
@@ -81,6 +82,7 @@ impl<N: Node> Loops<N> {
     /// The natural loops. The header of a loop dominates the source of an edge to it; the loop is the header and all nodes
     /// from which control reaches such a source without passing the header. A cycle that is entered at several nodes is not a
     /// natural loop.
+    #[doc(hidden)]
     pub fn natural(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
         let search = DepthFirst::new(graph);
         Self::from_headers(&search, &natural_headers(graph, dominators.tree()))

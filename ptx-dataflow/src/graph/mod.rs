@@ -1,32 +1,32 @@
-//! Directed graphs with dense node ids, and analyses of their shape: orders, dominators, loops and components.
+//! Directed graphs with dense node ids, and analyses of their shape: orders, dominators and loops.
 //!
 //! The algorithms work on any [`Graph`], know nothing of PTX, use no recursion, and are linear or nearly linear in
 //! nodes and edges unless their documentation says otherwise.
 
-mod csr;
-mod digraph;
+pub(crate) mod csr;
+pub(crate) mod digraph;
 mod dominators;
-mod frontier;
+pub(crate) mod frontier;
 mod loop_headers;
 mod loops;
 mod order;
 #[cfg(feature = "petgraph")]
 mod petgraph;
-mod post;
-mod scc;
+pub(crate) mod post;
+pub(crate) mod scc;
 
-pub use csr::Csr;
-pub use digraph::{BadGraph, Digraph};
+pub(crate) use csr::Csr;
+pub(crate) use digraph::Digraph;
 pub(crate) use dominators::DominatorTree;
-pub use dominators::{Ancestors, Dominators};
-pub use frontier::{Frontier, Frontiers, IteratedFrontiers};
+pub use dominators::Dominators;
+pub(crate) use frontier::{Frontiers, IteratedFrontiers};
 pub use loops::{Loop, LoopId, LoopKind, Loops, is_reducible};
 pub(crate) use order::DepthFirst;
 pub use order::ReversePostOrder;
 #[cfg(feature = "petgraph")]
 pub use petgraph::{Petgraph, Seen};
-pub use post::{ControlDependence, Dependents, PostDominators};
-pub use scc::{ComponentId, Components};
+pub use post::PostDominators;
+pub(crate) use scc::{ComponentId, Components};
 
 /// The id of a node: a dense number.
 pub trait Node: Copy + Ord + core::hash::Hash + core::fmt::Debug {

@@ -108,12 +108,14 @@ pub struct ReversePostOrder<N = u32> {
 
 impl<N: Node> ReversePostOrder<N> {
     /// The order of the nodes that the entry reaches.
+    #[doc(hidden)]
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         Self::from_search(graph, &DepthFirst::new(graph))
     }
 
     /// The order of all nodes: after those that the entry reaches, searches start at each node that was not reached, in ascending
     /// order.
+    #[doc(hidden)]
     pub fn whole(graph: &impl Graph<Node = N>) -> Self {
         Self::from_search(graph, &DepthFirst::whole(graph))
     }

@@ -9,10 +9,8 @@
 //!
 //! Hence every node reaches the virtual exit and every node has post-dominators, also nodes that the entry does not reach.
 
-use super::dominators::TreeAncestors;
 use super::{
-    Components, Digraph, Dominators, Frontier, Frontiers, Graph, Node, Numbered as _,
-    ReversePostOrder,
+    Components, Digraph, Dominators, Frontiers, Graph, Node, Numbered as _, ReversePostOrder,
 };
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -29,12 +27,14 @@ impl<N: Node> PostDominators<N> {
     /// The post-dominators of every node of `graph`.
     ///
     /// ```
-    /// use ptx_dataflow::graph::{Digraph, PostDominators};
+    /// use ptx_dataflow::graph::PostDominators;
+    /// use ptx_dataflow::internals::Digraph;
     /// let graph = Digraph::new(4, 0, &[(0, 1), (0, 2), (1, 3), (2, 3)])?.with_exits(&[3]);
     /// let post = PostDominators::new(&graph);
     /// assert_eq!(post.immediate(0), Some(3));
-    /// # Ok::<(), ptx_dataflow::graph::BadGraph>(())
+    /// # Ok::<(), ptx_dataflow::internals::BadGraph>(())
     /// ```
+    #[doc(hidden)]
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         let reversed = reverse(graph);
         let tree = Dominators::new(&reversed);
@@ -46,6 +46,7 @@ impl<N: Node> PostDominators<N> {
     }
 
     /// The number of the virtual exit: one more than that of the last node.
+    #[doc(hidden)]
     #[must_use]
     pub fn virtual_exit(&self) -> u32 {
         self.reversed.entry()
@@ -68,12 +69,15 @@ impl<N: Node> PostDominators<N> {
 
     ptx_isa::getters! {
         /// The graph with its edges reversed, entered at the virtual exit; nodes by their numbers.
+        #[doc(hidden)]
         reversed: &Digraph = &reversed;
         /// The tree: the dominators of [`PostDominators::reversed`].
+        #[doc(hidden)]
         tree: &Dominators = &tree;
     }
 
     /// The nodes with an edge to the virtual exit.
+    #[doc(hidden)]
     #[must_use]
     pub fn leaving(&self) -> impl ExactSizeIterator<Item = N> + Clone {
         self.reversed
@@ -84,16 +88,16 @@ impl<N: Node> PostDominators<N> {
 
     /// The nodes that are certain to be executed once the edge from `from` to `to` is taken, but not before: they depend on
     /// this edge. A walk up the tree from `to`.
-    pub fn dependents(&self, from: N, to: N) -> Dependents<'_, N> {
+    pub fn dependents(&self, from: N, to: N) -> impl Iterator<Item = N> + '_ {
         let tree = self.tree.tree();
-        Dependents {
-            ancestors: tree.ancestors(to.as_u32()),
-            stop: tree.immediate(from.as_u32()),
-            nodes: PhantomData,
-        }
+        let stop = tree.immediate(from.as_u32());
+        tree.ancestors(to.as_u32())
+            .take_while(move |&node| Some(node) != stop)
+            .map(N::from_u32)
     }
 
     /// The post-dominance frontier of every node.
+    #[doc(hidden)]
     #[must_use]
     pub fn frontiers(&self) -> Frontiers<N> {
         Frontiers::from_tree(&self.reversed, self.tree.tree())
@@ -156,26 +160,7 @@ impl<N: Node> ControlDependence<N> {
     }
 
     /// The nodes whose branches decide whether `node` is executed, ascending.
-    pub fn of(&self, node: N) -> Frontier<'_, N> {
+    pub fn of(&self, node: N) -> impl Iterator<Item = N> + '_ {
         self.0.of(node)
-    }
-}
-
-/// The nodes that depend on an edge: see [`PostDominators::dependents`].
-#[derive(Clone, Debug)]
-pub struct Dependents<'a, N = u32> {
-    ancestors: TreeAncestors<'a>,
-    stop: Option<u32>,
-    nodes: PhantomData<fn(N) -> N>,
-}
-
-impl<N: Node> Iterator for Dependents<'_, N> {
-    type Item = N;
-
-    fn next(&mut self) -> Option<N> {
-        self.ancestors
-            .next()
-            .filter(|&node| Some(node) != self.stop)
-            .map(N::from_u32)
     }
 }

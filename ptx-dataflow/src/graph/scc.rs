@@ -19,11 +19,11 @@ impl<N: Node> Components<N> {
     /// The components of `graph`.
     ///
     /// ```
-    /// use ptx_dataflow::graph::{Components, Digraph};
+    /// use ptx_dataflow::internals::{Components, Digraph};
     /// let graph = Digraph::new(3, 0, &[(0, 1), (1, 0), (1, 2)])?;
     /// let components = Components::new(&graph);
     /// assert_eq!((components.len(), components.of(0)), (2, components.of(1)));
-    /// # Ok::<(), ptx_dataflow::graph::BadGraph>(())
+    /// # Ok::<(), ptx_dataflow::internals::BadGraph>(())
     /// ```
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         let nodes = graph.node_count();

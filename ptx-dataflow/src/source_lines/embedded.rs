@@ -34,7 +34,7 @@ pub struct CodeBlock {
 /// The code blocks in the text of a `.nv_intermediate_source_section`. Linear in its length.
 ///
 /// ```
-/// use ptx_dataflow::source_lines::code_blocks;
+/// use ptx_dataflow::internals::code_blocks;
 /// let section = b".code_block { .ir_name: \"TileIR\" .sourceFileName: 2 .source_begin\nfirst\nsecond\n.source_end\n}";
 /// let blocks: Vec<_> = code_blocks(section).collect();
 /// assert_eq!(blocks.len(), 1);

@@ -18,8 +18,8 @@
 //! assert!(lines.is_inline_asm(barrier));
 //! ```
 
-mod embedded;
-mod loc;
+pub(crate) mod embedded;
+pub(crate) mod loc;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -29,9 +29,9 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Body, EntityId, Item, LineIndex, Module, Span, Statement, StmtId};
 use ptx_isa::Directive;
 
-pub use embedded::{CodeBlock, EmbeddedSource, code_blocks};
-use loc::Strings;
-pub use loc::{DebugName, Loc, Position, file_number};
+pub use embedded::EmbeddedSource;
+pub use loc::file_number;
+use loc::{DebugName, Loc, Position, Strings};
 
 /// The files and debug sections of a module, which source lines refer to.
 #[derive(Clone, Debug)]
@@ -67,6 +67,7 @@ impl<'m> SourceLines<'m> {
     }
 
     /// The module.
+    #[doc(hidden)]
     #[must_use]
     pub fn module(&self) -> &'m Module {
         self.module
@@ -84,6 +85,7 @@ impl<'m> SourceLines<'m> {
     }
 
     /// The linkage name at a position in a debug section, as the compiler wrote it.
+    #[doc(hidden)]
     #[must_use]
     pub fn name(&self, name: DebugName) -> Option<Cow<'_, str>> {
         self.strings.get(name).map(String::from_utf8_lossy)
@@ -122,6 +124,7 @@ pub struct FunctionLines<'l, 'm> {
 }
 
 /// The assembly statements of a function: see [`FunctionLines::inline_assembly`].
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct InlineAssembly {
     /// For each statement, the number of the assembly statement, counted from 1; 0 outside of them.
@@ -164,6 +167,7 @@ enum Place<'m> {
 }
 
 /// The number of a frame in its function, or the position of a call that no `.loc` describes.
+#[doc(hidden)]
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum FrameId {
@@ -196,6 +200,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     }
 
     /// The numbers of the [`frames`](Self::frames) of a statement. Statements with different lines share the calls through which they were inlined.
+    #[doc(hidden)]
     pub fn frame_ids(&self, stmt: StmtId) -> impl Iterator<Item = FrameId> + use<'_, 'l, 'm> {
         let mut next = self.place(stmt).map(FrameId::Place);
         core::iter::from_fn(move || {
@@ -214,6 +219,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     }
 
     /// The lines of a statement in intermediate sources. Manual 11.5.5.
+    #[doc(hidden)]
     pub fn intermediate(&self, stmt: StmtId) -> impl Iterator<Item = Frame<'m>> + use<'_, 'l, 'm> {
         let place = self.place(stmt).unwrap_or(u32::MAX);
         let first = self
@@ -229,6 +235,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
 
     /// The number of the place of a statement. Statements with the same number have the same [`frames`](Self::frames) and
     /// [`intermediate`](Self::intermediate) lines. `None` for a statement without lines.
+    #[doc(hidden)]
     #[inline]
     #[must_use]
     pub fn place(&self, stmt: StmtId) -> Option<u32> {
@@ -246,6 +253,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     }
 
     /// The number of the assembly statement that an instruction comes from.
+    #[doc(hidden)]
     #[must_use]
     pub fn assembly(&self, stmt: StmtId) -> Option<u32> {
         let line = self.statements.get(stmt.index())?;
@@ -253,6 +261,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     }
 
     /// The assembly statements, without the source lines.
+    #[doc(hidden)]
     #[must_use]
     pub fn inline_assembly(&self) -> InlineAssembly {
         InlineAssembly {
@@ -261,12 +270,14 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     }
 
     /// The files and debug sections of the module.
+    #[doc(hidden)]
     #[must_use]
     pub fn module(&self) -> &'l SourceLines<'m> {
         self.module
     }
 
     /// The position of a frame according to its `.loc`, and the name of the function that was inlined. `None` for a line that a line marker names.
+    #[doc(hidden)]
     #[must_use]
     pub fn position(&self, id: FrameId) -> Option<(Position, Option<DebugName>)> {
         match id {
@@ -279,6 +290,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     }
 
     /// The frame with a number that [`frame_ids`](Self::frame_ids) returned; an empty one for other numbers.
+    #[doc(hidden)]
     #[must_use]
     pub fn frame(&self, id: FrameId) -> Frame<'m> {
         if let Some((position, name)) = self.position(id) {

@@ -211,6 +211,7 @@ impl Ssa {
 
     ptx_isa::getters! {
         /// The function and the revision of the module that the form belongs to.
+        #[doc(hidden)]
         stamp: Stamp = stamp;
         /// The carry flag: the variable after those of [`Variables`].
         carry: VariableId = carry;

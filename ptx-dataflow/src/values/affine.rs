@@ -40,6 +40,7 @@ const NO_TERM: Term = Term {
 
 impl Affine {
     /// A number.
+    #[doc(hidden)]
     #[must_use]
     pub const fn number(constant: i64) -> Self {
         Self {
@@ -50,6 +51,7 @@ impl Affine {
     }
 
     /// A symbol.
+    #[doc(hidden)]
     #[must_use]
     pub const fn symbol(symbol: AffineSymbolId) -> Self {
         let mut form = Self::number(0);
@@ -94,6 +96,7 @@ impl Affine {
     }
 
     /// The factor of a symbol.
+    #[doc(hidden)]
     #[must_use]
     pub fn factor(&self, symbol: AffineSymbolId) -> i64 {
         let mut terms = self.terms().iter();
@@ -210,6 +213,7 @@ impl Affine {
     }
 
     /// The form modulo a power of two, with the smallest factors.
+    #[doc(hidden)]
     #[must_use]
     pub fn modulo(&self, bits: u16) -> Self {
         let shift = 64u32.saturating_sub(bits.into()).min(63);

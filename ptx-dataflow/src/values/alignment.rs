@@ -18,6 +18,7 @@ impl Alignment {
     };
 
     /// The low bits of a constant.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(bits: u32, residue: u64) -> Self {
         let bits = bits.min(64);
@@ -28,6 +29,7 @@ impl Alignment {
     }
 
     /// The low bits of all multiples of a number.
+    #[doc(hidden)]
     #[must_use]
     pub fn multiple_of(number: u64) -> Self {
         Self::new(number.trailing_zeros(), 0)

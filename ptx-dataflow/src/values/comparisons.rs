@@ -177,6 +177,7 @@ fn order_of_forms(a: &Affine, b: &Affine) -> Ordering {
 impl Values {
     /// Whether the predicate `other` is true or false where `predicate` has the value `holds`, if both compare the same integers, or one integer with
     /// constants.
+    #[doc(hidden)]
     #[must_use]
     pub fn implied(&self, (predicate, holds): (ValueId, bool), other: ValueId) -> Option<bool> {
         if predicate == other {
@@ -187,6 +188,7 @@ impl Values {
     }
 
     /// The value that a predicate compares with a constant, and whether the predicate is true where that value is one of two integers.
+    #[doc(hidden)]
     #[must_use]
     pub fn truth_for(
         &self,

@@ -15,6 +15,7 @@ impl Interval {
     pub(super) const ALL: Self = Self::new(i128::MIN, i128::MAX);
 
     /// The integers from `min` to `max`.
+    #[doc(hidden)]
     #[must_use]
     pub const fn new(min: i128, max: i128) -> Self {
         Self { min, max }
@@ -26,6 +27,7 @@ impl Interval {
     }
 
     /// The integers of a number of bits, at most 126.
+    #[doc(hidden)]
     #[must_use]
     pub const fn of_bits(bits: u16, signed: bool) -> Self {
         match (signed, bits) {
@@ -43,6 +45,7 @@ impl Interval {
     }
 
     /// Whether it contains another interval.
+    #[doc(hidden)]
     #[must_use]
     pub const fn includes(self, other: Self) -> bool {
         self.min <= other.min && other.max <= self.max

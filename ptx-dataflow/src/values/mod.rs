@@ -34,6 +34,7 @@ use ptx_ir::{Budget, BudgetExhausted, FunctionKind, Operand};
 pub use affine::{Affine, Term};
 pub use alignment::Alignment;
 pub use interval::Interval;
+#[doc(hidden)]
 pub use launch_bounds::LaunchBounds;
 pub use loop_facts::{Count, Distance, TripCount};
 pub use symbol::{AffineSymbol, AffineSymbolId, VariableRef};
@@ -117,8 +118,10 @@ impl Values {
 
     ptx_isa::getters! {
         /// The function, and the revision of the module.
+        #[doc(hidden)]
         stamp: Stamp = stamp;
         /// The launch bounds from the directives of the function.
+        #[doc(hidden)]
         bounds: LaunchBounds = bounds;
         /// Whether the function is a kernel, whose parameters are uniform.
         is_kernel: bool = is_kernel;
@@ -137,6 +140,7 @@ impl Values {
     }
 
     /// The interval of a value as a signed integer.
+    #[doc(hidden)]
     #[must_use]
     pub fn signed_interval(&self, value: ValueId) -> Interval {
         self.entries.range(value, self.entries.width(value), true)
@@ -163,6 +167,7 @@ impl Values {
     }
 
     /// The known low bits of a form.
+    #[doc(hidden)]
     #[must_use]
     pub fn alignment_of(&self, form: &Affine) -> Alignment {
         form.alignment(|id| match self.symbols.get(id) {

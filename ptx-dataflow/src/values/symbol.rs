@@ -60,6 +60,7 @@ pub enum VariableRef {
 
 impl VariableRef {
     /// The variable that an operand names.
+    #[doc(hidden)]
     #[must_use]
     pub const fn of(operand: Operand) -> Option<Self> {
         match operand {

@@ -4,9 +4,11 @@
 use crate::brute;
 use brute::{Random, random_graph, reach};
 use ptx_dataflow::dataflow::{
-    Analysis, BitSet, Cursor, Direction, Dot, Incomplete, JoinSemiLattice, SparseSet, solve,
+    Analysis, BitSet, Cursor, Direction, Incomplete, JoinSemiLattice, solve,
 };
-use ptx_dataflow::graph::{Digraph, Graph};
+use ptx_dataflow::graph::Graph;
+use ptx_dataflow::internals::Digraph;
+use ptx_dataflow::internals::SparseSet;
 use std::collections::BTreeSet;
 
 const FACTS: u32 = 150;
@@ -294,17 +296,4 @@ fn sets() {
     }
     let mut small = BitSet::new(3);
     assert!(!small.insert(3) && small.is_empty());
-}
-
-#[test]
-fn a_picture() {
-    let graph = Digraph::new(2, 0, &[(0, 1), (1, 1)]).unwrap();
-    let dot = Dot {
-        graph: &graph,
-        label: |n| format!("block \"{n}\"\n\\"),
-    };
-    let expected = "digraph {\n  node [shape=box, fontname=monospace];\n  \
-        n0 [label=\"block \\\"0\\\"\\l\\\\\"];\n  n1 [label=\"block \\\"1\\\"\\l\\\\\"];\n  \
-        n0 -> n1;\n  n1 -> n1;\n}\n";
-    assert_eq!(dot.to_string(), expected);
 }

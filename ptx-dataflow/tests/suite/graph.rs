@@ -7,9 +7,8 @@ use petgraph::algo::{dominators, tarjan_scc};
 use petgraph::graph::{DiGraph, NodeIndex};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ptx_dataflow::graph::{
-    BadGraph, Components, ControlDependence, Digraph, Dominators, Graph as _, Loops, PostDominators,
-};
+use ptx_dataflow::graph::{Dominators, Graph as _, Loops, PostDominators};
+use ptx_dataflow::internals::{BadGraph, Components, ControlDependence, Digraph};
 
 /// Graphs of 1 to 12 nodes, with self loops, parallel edges, unreachable nodes and all or a few exits.
 fn graphs() -> impl Strategy<Value = Digraph> {

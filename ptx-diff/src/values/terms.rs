@@ -10,7 +10,7 @@ use ptx_ir::{
     Statement, StmtId,
 };
 use ptx_isa::{Access, ScalarType, StateSpace};
-use ptx_semantics::fold::{commutes, is_copy};
+use ptx_semantics::internals::{commutes, is_copy};
 use smallvec::SmallVec;
 
 use crate::code::Writer;

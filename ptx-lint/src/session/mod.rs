@@ -16,9 +16,8 @@ use alloc::vec::Vec;
 
 use ptx_analysis::calls::{CallGraph, Target};
 use ptx_analysis::incremental::EvaluationLimit;
+use ptx_analysis::internals::{IncrementalSummaries, IncrementalUniformity};
 use ptx_analysis::module_analysis::ModuleAnalysis;
-use ptx_analysis::provenance::IncrementalSummaries;
-use ptx_analysis::uniformity::IncrementalUniformity;
 use ptx_ir::facts::{FactTables, ModuleFacts};
 use ptx_ir::{Changed, EntityId as _, FuncId, Module, SymbolId};
 

@@ -91,7 +91,7 @@ impl Details {
         let index = |id: LoopId| id.as_u32() as usize;
         let live_out = if live_lists_fit(analysis, body.statement_table().len()) {
             cfg.blocks()
-                .map(|(id, _)| numbers(analysis.liveness().live_out(id)))
+                .map(|(id, _)| numbers(analysis.liveness().live_out(id).iter()))
                 .collect()
         } else {
             Vec::new()

@@ -251,7 +251,7 @@ impl<'a> Analyses<'a> {
         let summary = analysis.summary();
         let liveness = blocks.has_live_lists().then(|| analysis.liveness());
         let live_names = |live: LiveSet<'_>| {
-            let variables = live.into_iter();
+            let variables = live.iter();
             variables.map(|variable| registers.get(variable)).collect()
         };
         Block {

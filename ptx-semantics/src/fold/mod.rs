@@ -5,8 +5,8 @@
 //!
 //! The tables state what instructions compute ([`ptx_isa::Form::computation`]). It is evaluated here.
 
-mod algebra;
-mod columns;
+pub(crate) mod algebra;
+pub(crate) mod columns;
 pub(crate) mod computation;
 pub(crate) mod exact_float;
 pub(crate) mod float_format;
@@ -18,8 +18,7 @@ mod parts;
 pub(crate) mod rounding;
 pub(crate) mod value;
 
-pub use algebra::{COPY, Conversion, TO_SPACE, commutes, conversion, is_copy, selection};
-pub use columns::{FoldedColumns, PerThread, fold_columns};
+pub use columns::PerThread;
 pub use number_bits::{number, number_bits};
 pub use parts::Video;
 
@@ -46,7 +45,7 @@ pub struct Operation<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Folded {
-    /// The bits of the destination, in the width of `ty`. [`extended`](crate::extended) extends them to a wider register.
+    /// The bits of the destination, in the width of `ty`. [`extended`](crate::internals::extended) extends them to a wider register.
     pub value: u128,
     /// The type of the destination.
     pub ty: ScalarType,
@@ -79,7 +78,8 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
 /// for each element of a packed type. Constant time.
 ///
 /// ```
-/// use ptx_semantics::fold::{Operation, Video, fold, fold_with_choices};
+/// use ptx_semantics::fold::{Operation, Video, fold};
+/// use ptx_semantics::internals::fold_with_choices;
 /// use ptx_isa::{Modifier, Opcode};
 /// let nan = Operation {
 ///     opcode: Opcode::Add,
@@ -91,6 +91,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
 /// assert_eq!(fold(&nan), None);
 /// assert_eq!(fold_with_choices(&nan).map(|f| f.value), Some(0x4000_7fff));
 /// ```
+#[doc(hidden)]
 #[must_use]
 pub fn fold_with_choices(operation: &Operation<'_>) -> Option<Folded> {
     let operands: Vec<_> = operation.operands.iter().copied().map(Some).collect();
@@ -111,6 +112,7 @@ pub fn fold_with_choices(operation: &Operation<'_>) -> Option<Folded> {
 /// The results of an instruction some operands of which are unknown (`None`), if the first result does not depend on these: a selection
 /// whose predicate is known, a product with zero, a conjunction with a false predicate. Other results that depend on unknown operands are
 /// `None`. If all operands are known, this is [`fold`].
+#[doc(hidden)]
 #[must_use]
 pub fn fold_partial(
     opcode: Opcode,

@@ -24,7 +24,7 @@ use ptx_isa::ExprFunction;
 mod assign;
 mod definition;
 mod float;
-mod formula;
+pub(crate) mod formula;
 mod functions;
 mod integer;
 mod low_bits;
@@ -35,7 +35,7 @@ mod term;
 mod translate;
 
 pub use definition::{Definition, Parameter, Sort, definitions};
-pub use formula::{Formula, smt, smt_block, smt_window};
+pub use formula::Formula;
 pub use script::{Applied, Input, Script, SortedTerm};
 
 /// The reason why the results of an instruction are not expressible as terms.

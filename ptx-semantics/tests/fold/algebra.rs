@@ -1,7 +1,7 @@
 //! Copies, operands that change places or do not matter.
 
 use crate::common::{Cases, edges, parts, run};
-use ptx_semantics::fold::{commutes, fold_partial};
+use ptx_semantics::internals::{commutes, fold_partial};
 
 #[test]
 fn moves() {

@@ -101,8 +101,8 @@ impl Table for Blocks {
         column("kills", TextList(|r, sink| r.registers(r.function.analysis.summary().kills(r.id).iter().copied(), sink)), "Registers written unconditionally."),
         column("defs", TextList(|r, sink| r.registers(r.function.analysis.summary().defs(r.id).iter().copied(), sink)), "Registers written with or without a guard."),
         column("returned", TextList(|r, sink| r.registers(r.blocks.returned(r.id).iter().copied(), sink)), "Registers that hold the results of the function, if the block may return."),
-        optional("live_in", TextList(|r, sink| r.live(r.function.analysis.liveness().live_in(r.id), sink)), "Registers live at its start; null if the lists of the function are too long."),
-        optional("live_out", TextList(|r, sink| r.live(r.function.analysis.liveness().live_out(r.id), sink)), "Registers live at its end; null if the lists of the function are too long."),
+        optional("live_in", TextList(|r, sink| r.live(r.function.analysis.liveness().live_in(r.id).iter(), sink)), "Registers live at its start; null if the lists of the function are too long."),
+        optional("live_out", TextList(|r, sink| r.live(r.function.analysis.liveness().live_out(r.id).iter(), sink)), "Registers live at its end; null if the lists of the function are too long."),
         on_request("uniform", Word(|r| r.function.uniform_block(r.id)), "The largest group of threads that all execute the block or all do not: `grid`, `cluster`, `cta`, `warp` or `varying`."),
     ];
 }

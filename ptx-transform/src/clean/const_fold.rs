@@ -11,7 +11,7 @@ use ptx_analysis::constants::Constants;
 use ptx_analysis::ssa::ValueId;
 use ptx_ir::facts::{Facts, RegAccess};
 use ptx_ir::{InstId, Operand, StmtId};
-use ptx_semantics::fold::is_copy;
+use ptx_semantics::internals::is_copy;
 
 use super::definition::Definition;
 use super::function_view::View;

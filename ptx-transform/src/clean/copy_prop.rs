@@ -7,12 +7,12 @@
 
 use alloc::vec::Vec;
 
-use ptx_analysis::graph::Csr;
+use ptx_analysis::internals::Csr;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_ir::facts::RegAccess;
 use ptx_ir::{Operand, RegId, StmtId};
 use ptx_isa::ScalarType;
-use ptx_semantics::fold::is_copy;
+use ptx_semantics::internals::is_copy;
 
 use super::definition::Definition;
 use super::function_view::View;

@@ -16,7 +16,7 @@ use ptx_analysis::ssa::{Value, ValueId};
 use ptx_ir::facts::{Facts, RegAccess, Space};
 use ptx_ir::{InstId, Operand, RegId, StmtId, SymbolKind};
 use ptx_isa::StateSpace;
-use ptx_semantics::fold::{Conversion, conversion, is_copy};
+use ptx_semantics::internals::{Conversion, conversion, is_copy};
 
 use super::copy_prop::Copies;
 use super::definition::Definition;

@@ -8,7 +8,7 @@ use ptx_ir::raw::query::Mnemonic;
 use ptx_ir::{Operand, RegId, Statement, StmtId};
 use ptx_isa::internals::{Expected, FormMatch, ModifierSource, Spaces};
 use ptx_isa::{Access, Modifier, ScalarType, StateSpace, TypeKind};
-use ptx_semantics::fold::{COPY, TO_SPACE};
+use ptx_semantics::internals::{COPY, TO_SPACE};
 
 use super::legality::{LegalityChecker, expected};
 

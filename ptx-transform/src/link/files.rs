@@ -3,7 +3,8 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_analysis::source_lines::{code_blocks, file_number};
+use ptx_analysis::internals::code_blocks;
+use ptx_analysis::source_lines::file_number;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::{Interner, TextPatches};
 use ptx_ir::{Item, Module, Operand, Span};

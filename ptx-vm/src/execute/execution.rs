@@ -1,7 +1,8 @@
 //! The execution of a step by lanes of a warp.
 
 use ptx_isa::TypeKind;
-use ptx_semantics::fold::{Operation, fold_with_choices};
+use ptx_semantics::fold::Operation;
+use ptx_semantics::internals::fold_with_choices;
 
 use super::block::Block;
 use super::grid::Grid;

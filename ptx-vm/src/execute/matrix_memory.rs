@@ -1,6 +1,6 @@
 //! Loads and stores of matrices whose rows or columns are at equal distances.
 
-use ptx_analysis::work::StoredMatrix;
+use ptx_analysis::internals::StoredMatrix;
 use ptx_isa::Modifier;
 
 use super::execution::{Execution, Failed, Outcome};

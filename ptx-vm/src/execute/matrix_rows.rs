@@ -1,6 +1,6 @@
 //! Loads and stores of small matrices, each row of which has its own address.
 
-use ptx_analysis::work::rows_of_matrix;
+use ptx_analysis::internals::rows_of_matrix;
 use ptx_isa::Modifier;
 
 use super::execution::{Execution, Failed, Outcome};

@@ -1,6 +1,6 @@
 //! Decodes the modifiers of matrix instructions.
 
-use ptx_analysis::work::{MatrixProduct, matrix_shape};
+use ptx_analysis::internals::{MatrixProduct, matrix_shape};
 use ptx_isa::{Modifier, ScalarType, TypeKind};
 
 use super::layout::{Layout, Role};

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use divan::{Bencher, black_box};
-use ptx_analysis::graph::{
-    Components, ControlDependence, Digraph, Dominators, Frontiers, IteratedFrontiers, Loops,
-    PostDominators, ReversePostOrder, is_reducible,
+use ptx_analysis::graph::{Dominators, Loops, PostDominators, ReversePostOrder, is_reducible};
+use ptx_analysis::internals::{
+    Components, ControlDependence, Digraph, Frontiers, IteratedFrontiers,
 };
 
 fn main() {

@@ -2,8 +2,11 @@
 
 use super::{self as brute, BruteLoop, Random};
 use ptx_dataflow::graph::{
-    Components, ControlDependence, Digraph, Dominators, Frontiers, Graph, IteratedFrontiers, Loop,
-    LoopId, LoopKind, Loops, PostDominators, ReversePostOrder, is_reducible,
+    Dominators, Graph, Loop, LoopId, LoopKind, Loops, PostDominators, ReversePostOrder,
+    is_reducible,
+};
+use ptx_dataflow::internals::{
+    Components, ControlDependence, Digraph, Frontiers, IteratedFrontiers,
 };
 
 pub(crate) fn orders(graph: &Digraph) {

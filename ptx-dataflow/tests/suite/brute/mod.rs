@@ -5,7 +5,8 @@ pub(crate) mod check;
 pub(crate) use test_support::random;
 
 use ptx_dataflow::cfg::{BlockId, Cfg};
-use ptx_dataflow::graph::{Digraph, Graph};
+use ptx_dataflow::graph::Graph;
+use ptx_dataflow::internals::Digraph;
 pub(crate) use random::Random;
 
 /// A graph of 1 to 12 nodes; self loops, parallel edges, unreachable nodes, no exits: all of it comes up.

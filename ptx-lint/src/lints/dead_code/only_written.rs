@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_analysis::graph::Csr;
+use ptx_analysis::internals::Csr;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::values::VariableRef;
 use ptx_ir::facts::{Facts, MemoryAccess};

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::{BlockId, Edge};
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::{EntityId as _, InstId, Statement, StmtId};
-use ptx_semantics::fold::selection;
+use ptx_semantics::internals::selection;
 
 use crate::context::FunctionContext;
 

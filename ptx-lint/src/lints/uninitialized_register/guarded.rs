@@ -11,7 +11,7 @@ use core::cell::OnceCell;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_ir::facts::Facts;
 use ptx_ir::{InstId, StmtId};
-use ptx_semantics::fold::is_copy;
+use ptx_semantics::internals::is_copy;
 
 use crate::context::{FunctionContext, Reached};
 

@@ -4,7 +4,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_analysis::graph::Csr;
+use ptx_analysis::internals::Csr;
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::{Ssa, Use, Value, ValueId};
 use ptx_ir::{Binding, RegDeclId, Statement, StmtId};
