@@ -8,14 +8,14 @@ use ptx_ir::BudgetExhausted;
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AnalysisError {
-    /// The function needs more phis and arguments of phis than the limit: some nests of loops need a number of them that is quadratic in the size of the
-    /// function. Such a function has no SSA form. See [`FunctionDataflow::ssa`](crate::function_dataflow::FunctionDataflow::ssa).
+    /// The function needs more phis and arguments of phis than the limit: some nests of loops need a number of them that is quadratic in the size of
+    /// the function. Such a function has no SSA form. See [`FunctionDataflow::ssa`](crate::function_dataflow::FunctionDataflow::ssa).
     TooManyPhis {
         /// The allowed number of phis and arguments.
         limit: u64,
     },
-    /// The budget of [`FunctionDataflow::with_budget`](crate::function_dataflow::FunctionDataflow::with_budget) is exhausted, or was cancelled. With another
-    /// budget the analysis may have a result.
+    /// The budget of [`FunctionDataflow::with_budget`](crate::function_dataflow::FunctionDataflow::with_budget) is exhausted, or was cancelled. With
+    /// another budget the analysis may have a result.
     BudgetExhausted,
 }
 

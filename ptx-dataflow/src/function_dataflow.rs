@@ -197,8 +197,8 @@ impl<'m> FunctionDataflow<'m> {
         })
     }
 
-    /// Limits the analyses that return an [`AnalysisError`]: when the budget is exhausted, they return [`AnalysisError::BudgetExhausted`]. Another thread can
-    /// cancel the budget. Results that were computed before stay available, and an analysis that was stopped can be repeated with another budget.
+    /// Limits the analyses that return an [`AnalysisError`]: when the budget is exhausted, they return [`AnalysisError::BudgetExhausted`]. Another thread
+    /// can cancel the budget. Results that were computed before stay available, and an analysis that was stopped can be repeated with another budget.
     ///
     /// A statement, a phi and an argument of a phi cost 32 bytes in each analysis and pass over them. A clone shares the budget.
     ///

@@ -6,8 +6,7 @@ use ptx_ir::facts::{Facts, FunctionFacts, RegAccess, RegisterComponent};
 use ptx_ir::{InstId, Operand, StmtId};
 use ptx_isa::{Modifier, Opcode, ScalarType, SpecialReg};
 use ptx_semantics::fold::{Folded, Operation, Video, fold};
-use ptx_semantics::internals::fold_partial;
-use ptx_semantics::internals::{extended, source, visit_results};
+use ptx_semantics::internals::{extended, fold_partial, source, visit_results};
 use ptx_semantics::{Place, visit_sources};
 
 use super::Constant;

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Control is followed along the edges whose guards, and whose index into a table of labels, allow it. Values where the function begins are overdefined, and
-//! so are values from memory, special registers and calls. Cost: each fact changes at most twice, see [`SparseAnalysis`](crate::dataflow::SparseAnalysis). The result covers
-//! all executions of the reached blocks; behavior that the PTX ISA manual leaves undefined is not folded.
+//! so are values from memory, special registers and calls. Cost: each fact changes at most twice, see [`SparseAnalysis`]. The result covers all executions
+//! of the reached blocks; behavior that the PTX ISA manual leaves undefined is not folded.
 
 pub(crate) mod instruction;
 

@@ -7,8 +7,8 @@ use ptx_dataflow::dataflow::{
     Analysis, BitSet, Cursor, Direction, Incomplete, JoinSemiLattice, solve,
 };
 use ptx_dataflow::graph::Graph;
-use ptx_dataflow::internals::Digraph;
-use ptx_dataflow::internals::SparseSet;
+use ptx_dataflow::internals::{Digraph, SparseSet};
+use ptx_dataflow::reg_lanes::{VariableId, VariableSet};
 use std::collections::BTreeSet;
 
 const FACTS: u32 = 150;
@@ -296,4 +296,15 @@ fn sets() {
     }
     let mut small = BitSet::new(3);
     assert!(!small.insert(3) && small.is_empty());
+}
+
+#[test]
+fn sets_of_variables_are_joined_by_their_union() {
+    let set =
+        |numbers: [u32; 2]| -> VariableSet { numbers.into_iter().map(VariableId::new).collect() };
+    let mut joined = set([1, 70]);
+    assert!(joined.join(&set([70, 3])));
+    assert!(!joined.join(&set([70, 3])));
+    let numbers: Vec<u32> = joined.iter().map(VariableId::as_u32).collect();
+    assert_eq!(numbers, [1, 3, 70]);
 }
