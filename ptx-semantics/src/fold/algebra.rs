@@ -143,10 +143,10 @@ impl Swap<'_> {
         let (a, b) = (self.chosen_branch(a), self.chosen_branch(b));
         match (a, b) {
             (Expr::Operand(a), Expr::Operand(b)) => *a == self.exchanged(*b),
-            (Expr::Assigned(a), Expr::Assigned(b)) => {
-                let values = self.assigned_value(*a).zip(self.assigned_value(*b));
-                values.is_some_and(|(a, b)| self.are_equal(&a, &b))
-            }
+            (Expr::Assigned(a), Expr::Assigned(b)) => self
+                .assigned_value(*a)
+                .zip(self.assigned_value(*b))
+                .is_some_and(|(a, b)| self.are_equal(&a, &b)),
             (Expr::If(a), Expr::If(b)) => self.are_all_equal(*a, *b),
             // The absolute value does not depend on the sign of a difference.
             (
@@ -201,8 +201,7 @@ impl Swap<'_> {
     }
 
     fn has_floats(&self) -> bool {
-        let mut types = self.inputs.types();
-        types.any(|ty| super::element(ty).is_float())
+        self.inputs.types().any(|ty| super::element(ty).is_float())
     }
 
     /// The operand at the place of `operand` after the exchange.

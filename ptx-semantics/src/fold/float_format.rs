@@ -289,8 +289,7 @@ impl Format {
             size: Magnitude::Finite(mantissa, exponent + 1),
             ..number
         };
-        let rounded = self.decode(self.encode(doubled, rounding)?)?;
-        Some(rounded.exponent() > Some(self.least_exponent()))
+        Some(self.decode(self.encode(doubled, rounding)?)?.exponent() > Some(self.least_exponent()))
     }
 
     /// The bits of a number that is too large.

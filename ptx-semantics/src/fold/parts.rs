@@ -206,8 +206,7 @@ impl Inputs<'_> {
         if !is_source(definition) || !definition.marks().intersects(PARTS) {
             return None;
         }
-        let parts = self.parts(operand)?;
-        let part = parts.get(usize::from(lane)).copied();
+        let part = self.parts(operand)?.get(usize::from(lane)).copied();
         Some(part.and_then(|part| self.bits_of_part(operand, part)))
     }
 

@@ -112,14 +112,10 @@ pub(crate) fn highest(ty: ScalarType) -> Exact {
     type_limits(ty).1
 }
 
-/// The least integer of a type.
-fn lowest(ty: ScalarType) -> Exact {
-    type_limits(ty).0
-}
-
 /// The nearest integer of a type.
 pub(super) fn clamped(ty: ScalarType, value: Exact) -> Exact {
-    value.clamp(lowest(ty), highest(ty))
+    let (least, greatest) = type_limits(ty);
+    value.clamp(least, greatest)
 }
 
 /// The integer whose lowest `count` bits are one, and the others zero.
