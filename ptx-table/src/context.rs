@@ -58,10 +58,9 @@ impl<'m> File<'m> {
     }
 
     fn uniformity(&self, id: FuncId) -> Option<&FunctionUniformity> {
-        let uniformity = self
-            .uniformity
-            .get_or_init(|| ModuleUniformity::new(&ModuleFacts::new(self.module)));
-        uniformity.function(id)
+        self.uniformity
+            .get_or_init(|| ModuleUniformity::new(&ModuleFacts::new(self.module)))
+            .function(id)
     }
 }
 

@@ -33,8 +33,7 @@ impl ModuleRow<'_> {
 
     /// The sum of a number over all bodies.
     fn sum_of_bodies(&self, number: impl Fn(&Body) -> usize) -> Option<u32> {
-        let bodies = self.module.bodies().values();
-        Some(bodies.map(number).sum::<usize>() as u32)
+        Some(self.module.bodies().values().map(number).sum::<usize>() as u32)
     }
 
     /// The bytes of variables in a state space.
