@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+/// The number of differences that one search follows.
 const MAX_EDITS: isize = 128;
 /// The number of times that gaps are divided at elements that occur once.
 const MAX_DIVISIONS: u32 = 16;
@@ -27,11 +28,11 @@ impl Gap {
 /// Returns the pairs of equal elements in an alignment of both sequences, in ascending order.
 pub(crate) fn common(a: &[u64], b: &[u64]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
-    let whole = Gap {
+    let gap = Gap {
         left: 0..a.len(),
         right: 0..b.len(),
     };
-    align_gap(a, b, whole, &mut pairs);
+    align_gap(a, b, gap, &mut pairs);
     pairs.sort_unstable();
     pairs
 }
@@ -192,7 +193,6 @@ impl PathEnds {
 /// Follows a shortest path for at most [`MAX_EDITS`] edits, passes its pairs to `add_pair`, and returns its end.
 fn farthest_path(a: &[u64], b: &[u64], mut add_pair: impl FnMut(usize, usize)) -> (usize, usize) {
     let lengths = (a.len() as isize, b.len() as isize);
-    let equal = |x: isize, y: isize| a.get(x as usize) == b.get(y as usize);
     let mut history: Vec<PathEnds> = Vec::new();
     let mut end = (0, 0);
     for edits in 0..=MAX_EDITS {
@@ -207,7 +207,10 @@ fn farthest_path(a: &[u64], b: &[u64], mut add_pair: impl FnMut(usize, usize)) -
                     .map(|start| start.x),
             };
             let Some(mut x) = start else { continue };
-            while x < lengths.0 && x - diagonal < lengths.1 && equal(x, x - diagonal) {
+            while x < lengths.0
+                && x - diagonal < lengths.1
+                && a.get(x as usize) == b.get((x - diagonal) as usize)
+            {
                 x += 1;
             }
             if let Some(slot) = ends.get_mut((diagonal + edits) as usize) {

@@ -113,7 +113,7 @@ fn compare_by_name(left: Vec<Declared>, right: Vec<Declared>, changes: &mut Vec<
         right_order.push(key.clone());
         unmatched.insert(key, declared);
     }
-    let mut add = |left: Option<Declared>, right: Option<Declared>| {
+    let mut add_change = |left: Option<Declared>, right: Option<Declared>| {
         if let Some(declared) = left.as_ref().or(right.as_ref()) {
             changes.push(Change {
                 subject: declared.subject,
@@ -129,11 +129,11 @@ fn compare_by_name(left: Vec<Declared>, right: Vec<Declared>, changes: &mut Vec<
             .as_ref()
             .is_none_or(|partner| partner.tokens != declared.tokens)
         {
-            add(Some(declared), partner);
+            add_change(Some(declared), partner);
         }
     }
     for key in right_order {
-        add(None, unmatched.remove(&key));
+        add_change(None, unmatched.remove(&key));
     }
 }
 
@@ -394,7 +394,7 @@ fn declared_initializers(side: Side<'_>, other: Side<'_>) -> Vec<Declared> {
                 .get(name)
                 .map(|init| elements(other.module, *init))
                 .unwrap_or_default();
-            let equal = values
+            let equal_count = values
                 .iter()
                 .zip(&other_values)
                 .take_while(|(value, other)| value == other)
@@ -403,8 +403,10 @@ fn declared_initializers(side: Side<'_>, other: Side<'_>) -> Vec<Declared> {
                 subject: Subject::Initializer,
                 tokens: code::operand_tokens(side.module, side.numbers, init),
                 name: name.to_owned(),
-                text: match values.get(equal) {
-                    Some(element) => format!("element {equal} of {} is {element}", values.len()),
+                text: match values.get(equal_count) {
+                    Some(element) => {
+                        format!("element {equal_count} of {} is {element}", values.len())
+                    }
                     None => format!("{} elements", values.len()),
                 },
             }

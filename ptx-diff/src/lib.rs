@@ -113,15 +113,16 @@ impl ModuleDiff {
         let matches = matching::matches(&left_definitions, &right_definitions);
         let partners: HashMap<FuncId, &Match> = matches
             .iter()
-            .filter_map(|m| Some((left_definitions.get(m.left)?.id, m)))
+            .filter_map(|pair| Some((left_definitions.get(pair.left)?.id, pair)))
             .collect();
         // The functions whose values are compared.
         let (mut left_ids, mut right_ids) = (HashSet::new(), HashSet::new());
         if equality == Equality::Values {
-            for m in &matches {
-                if let (Some(a), Some(b)) =
-                    (left_definitions.get(m.left), right_definitions.get(m.right))
-                    && Pairing::of_equal_code(&a.code, &b.code).is_none()
+            for pair in &matches {
+                if let (Some(a), Some(b)) = (
+                    left_definitions.get(pair.left),
+                    right_definitions.get(pair.right),
+                ) && Pairing::of_equal_code(&a.code, &b.code).is_none()
                 {
                     left_ids.insert(a.id);
                     right_ids.insert(b.id);
@@ -154,8 +155,8 @@ impl ModuleDiff {
                 .collect()
         });
         let mut has_partner = vec![false; right_definitions.len()];
-        for m in &matches {
-            if let Some(slot) = has_partner.get_mut(m.right) {
+        for pair in &matches {
+            if let Some(slot) = has_partner.get_mut(pair.right) {
                 *slot = true;
             }
         }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use hashbrown::HashSet;
 
-use super::terms::{CARRY, Id, Sequence, Term, Terms};
+use super::terms::{CARRY, Id, Term, Terms};
 use crate::pairing::Pairing;
 use crate::token::{REGISTER, Token};
 
@@ -71,16 +71,11 @@ impl<'t> Comparison<'t> {
         right: &'t mut Terms,
         registers: Option<&'t Pairing>,
     ) -> Option<Self> {
-        let may_correspond = |a: &Sequence, b: &Sequence| {
-            a.predecessors == b.predecessors
-                && (a.effects.len() == b.effects.len() || registers.is_some())
-        };
         let is_comparable = left.sequences.len() == right.sequences.len()
-            && left
-                .sequences
-                .iter()
-                .zip(&right.sequences)
-                .all(|(a, b)| may_correspond(a, b));
+            && left.sequences.iter().zip(&right.sequences).all(|(a, b)| {
+                a.predecessors == b.predecessors
+                    && (a.effects.len() == b.effects.len() || registers.is_some())
+            });
         is_comparable.then(|| Self {
             left_hashes: left.hashes(),
             right_hashes: right.hashes(),
@@ -204,9 +199,10 @@ impl<'t> Comparison<'t> {
             left,
             right,
         } = assumption;
-        let may_correspond =
-            |registers: &Pairing| left == CARRY || registers.right(REGISTER, left) == Some(right);
-        if !self.registers.is_none_or(may_correspond) {
+        if let Some(registers) = self.registers
+            && left != CARRY
+            && registers.right(REGISTER, left) != Some(right)
+        {
             return None;
         }
         if !self.assumptions.insert(assumption) {

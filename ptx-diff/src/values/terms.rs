@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 use ptx_analysis::cfg::{BlockId, Cfg};
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegAccess, Space};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, RegAccess, Space};
 use ptx_ir::{
     Body, EntityId as _, FuncId, FunctionKind, Guard, Inst, InstId, LabelId, Operand, RegId,
     Statement, StmtId,
@@ -221,10 +221,10 @@ impl Terms {
                         parts.iter().fold(hash, |hash, id| mix(hash, part_hash(id)))
                     };
                     match parts.as_slice() {
-                        [first, second, others @ ..] if *commutes => {
+                        [first, second, remaining @ ..] if *commutes => {
                             let (first, second) = (part_hash(first), part_hash(second));
                             let hash = mix(mix(hash, first.min(second)), first.max(second));
-                            mix_parts(hash, others)
+                            mix_parts(hash, remaining)
                         }
                         parts => mix_parts(hash, parts),
                     }
@@ -341,8 +341,7 @@ impl<'a> Builder<'a> {
             Statement::Opaque(_) | Statement::Function(_) => None,
             // The entries of a table are a part of the instruction that names the table.
             Statement::Directive(_) => {
-                let body = self.facts.body();
-                let mut operands = body.walk(statement);
+                let mut operands = self.facts.body().walk(statement);
                 let tokens = self.writer.statement_tokens(stmt, statement);
                 if !tokens.is_empty() && !operands.any(|o| matches!(o, Operand::Label(_))) {
                     self.effect(tokens, Vec::new());
@@ -448,26 +447,23 @@ impl<'a> Builder<'a> {
 
     /// Whether an instruction computes its results from its operands only, and has no other effect.
     fn is_pure(&self, facts: &Facts<'_>) -> bool {
-        let body = self.facts.body();
-        // A kernel cannot write its parameters, and nothing writes constant memory.
-        let is_constant = |access: ptx_ir::facts::MemoryAccess| {
-            let is_kernel_parameter = match access.base {
-                Some(Operand::Var(id)) => body.vars().get(id).is_some_and(|v| v.stmt.is_none()),
-                _ => false,
-            };
-            access.access == Access::Read
-                && match access.space {
-                    Space::State(StateSpace::Const) => true,
-                    Space::State(space) => {
-                        space.base() == StateSpace::Param && is_kernel_parameter && self.is_kernel
-                    }
-                    _ => false,
-                }
-        };
         facts.may_be_duplicated()
             && facts.flow() == Flow::Next
             && facts.asynchronous().is_empty()
-            && facts.memory().all(is_constant)
+            && facts.memory().all(|access| self.reads_constant(access))
+    }
+
+    /// Whether an access reads memory that nothing writes: constant memory, or a parameter of a kernel.
+    fn reads_constant(&self, access: MemoryAccess) -> bool {
+        let vars = self.facts.body().vars();
+        let is_kernel_parameter = self.is_kernel
+            && matches!(access.base, Some(Operand::Var(id)) if vars.get(id).is_some_and(|v| v.stmt.is_none()));
+        access.access == Access::Read
+            && match access.space {
+                Space::State(StateSpace::Const) => true,
+                Space::State(space) => space.base() == StateSpace::Param && is_kernel_parameter,
+                _ => false,
+            }
     }
 
     /// The source of an instruction that copies a register to a register of the same width; `None` for other instructions.
