@@ -257,8 +257,7 @@ fn patch_part(module: &Module, span: Span, part: Part, text: &str) -> Option<(Sp
     let replaced = match (part, spans.align) {
         // A prefix such as `.v4` remains: only the last word is replaced.
         (Part::Type(_), _) => {
-            let ty = spans.ty.of(source);
-            let start = ty.iter().rposition(|b| *b == b'.')?;
+            let start = spans.ty.of(source).iter().rposition(|b| *b == b'.')?;
             Span::new(spans.ty.start + start as u32, spans.ty.end)
         }
         (Part::Align(_), Some(number)) => number,

@@ -270,8 +270,8 @@ impl Import<'_, '_, '_> {
         let sig = self.editor.mnemonic(sig)?;
         let pool = self.body.pool();
         let guard = inst.guard();
-        let predicate = guard.map(|g| pool.get(g.predicate));
-        let operands: Vec<Operand> = predicate
+        let operands: Vec<Operand> = guard
+            .map(|g| pool.get(g.predicate))
             .into_iter()
             .chain(pool.slice(inst.operands()).iter().copied())
             .collect();

@@ -299,8 +299,8 @@ fn comments_in(module: &Module, span: Span) -> String {
 /// A span with the whitespace before it, up to and including a newline.
 fn with_space_before(module: &Module, span: Span) -> Span {
     let source = module.source();
-    let preceding_text = Span::new(0, span.start).of(source);
-    let spaces = preceding_text
+    let spaces = Span::new(0, span.start)
+        .of(source)
         .iter()
         .rev()
         .take_while(|b| matches!(b, b' ' | b'\t'));

@@ -386,8 +386,8 @@ impl Editor<'_> {
 
 /// The span of an argument of a directive, if each of its `count` arguments is one token.
 pub(crate) fn argument(text: &[u8], index: usize, count: usize) -> Option<Span> {
-    let tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
-    let arguments: Vec<Span> = tokens
+    let arguments: Vec<Span> = Lexer::fragment(text)
+        .filter(|t| !t.kind.is_trivia())
         .skip(1)
         .map(|t| t.span)
         .filter(|s| !matches!(s.of(text), b"," | b";"))

@@ -37,10 +37,10 @@ impl ModuleEditor<'_> {
         }
         let immovable = match item {
             Item::Section(_) | Item::Opaque(_) => true,
-            Item::Function(f) => {
-                let body = self.module.body(f);
-                body.is_some_and(|b| b.functions().next().is_some())
-            }
+            Item::Function(f) => self
+                .module
+                .body(f)
+                .is_some_and(|b| b.functions().next().is_some()),
             other => self.module.is_header(other),
         };
         if immovable {

@@ -7,11 +7,11 @@ use ptx_isa::Directive;
 use crate::{EditError, Editor};
 
 /// Returns an error that names the expected kind of operand, unless `is_valid` is true.
-pub(crate) fn expect_operand(is_valid: bool, wanted: &'static str) -> Result<(), EditError> {
+pub(crate) fn expect_operand(is_valid: bool, expected: &'static str) -> Result<(), EditError> {
     if is_valid {
         Ok(())
     } else {
-        EditError::kind(wanted)
+        EditError::kind(expected)
     }
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn is_number(operand: Operand) -> bool {
 /// The operand is a name or a component of a named vector.
 pub(crate) fn is_named(pool: &OperandPool, operand: Operand) -> bool {
     match operand {
-        Operand::Component(_, at) => is_name(pool.get(at)),
+        Operand::Component(_, vector) => is_name(pool.get(vector)),
         other => is_name(other),
     }
 }
@@ -75,8 +75,9 @@ pub(crate) fn is_address(pool: &OperandPool, address: &Address) -> bool {
 /// Two operands can be the parts of a pair `a|b`.
 pub(crate) fn is_pair(pool: &OperandPool, first: Operand, second: Operand) -> bool {
     let is_vector = matches!(first, Operand::Vector(id) if are_elements(pool, pool.list(id)));
-    let is_single = |o| o == Operand::Sink || is_name(o);
-    (is_vector || is_single(first)) && is_single(second)
+    let [is_first_single, is_second_single] =
+        [first, second].map(|operand| operand == Operand::Sink || is_name(operand));
+    (is_vector || is_first_single) && is_second_single
 }
 
 impl Editor<'_> {
@@ -115,12 +116,12 @@ impl Editor<'_> {
             Operand::Address(id) => pool.address(id).is_some_and(|a| is_address(pool, a)),
             Operand::Bracket(id) => pool.list(id).iter().all(|p| is_bracket_part(pool, *p)),
             Operand::Vector(id) | Operand::List(id) => are_elements(pool, pool.list(id)),
-            Operand::Pair(at) => {
-                let (a, b) = pool.pair(at);
+            Operand::Pair(pair) => {
+                let (a, b) = pool.pair(pair);
                 is_first && is_pair(pool, a, b)
             }
-            Operand::Not(at) | Operand::Neg(at) => {
-                let inner = pool.get(at);
+            Operand::Not(inner) | Operand::Neg(inner) => {
+                let inner = pool.get(inner);
                 is_element(pool, inner) && inner != Operand::Sink && !is_number(inner)
             }
             other => is_element(pool, other),

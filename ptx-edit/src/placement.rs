@@ -336,10 +336,10 @@ impl Editor<'_> {
         let immovable = match statement {
             Statement::Open(_) | Statement::Close(_) | Statement::Function(_) => true,
             Statement::Label(_) => has_table,
-            Statement::Decl(_) => {
-                let mut names = self.declared_names(statement).into_iter();
-                names.any(|n| self.is_ambiguous(n))
-            }
+            Statement::Decl(_) => self
+                .declared_names(statement)
+                .into_iter()
+                .any(|n| self.is_ambiguous(n)),
             _ => false,
         };
         if immovable {

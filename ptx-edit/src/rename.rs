@@ -155,8 +155,7 @@ impl Editor<'_> {
 
     /// Renames the declarator or the parameter that declares an entity.
     fn rename_binding(&mut self, binding: Binding, new: NameId) {
-        let declarations = self.body_mut().declarations_mut();
-        let mut declarators = declarations.declarators.iter_mut();
+        let mut declarators = self.body_mut().declarations_mut().declarators.iter_mut();
         if let Some(d) = declarators.find(|d| d.binding == binding) {
             d.name = new;
             return;
@@ -230,8 +229,7 @@ impl ModuleEditor<'_> {
                 function.name = new;
             }
         }
-        let declarations = self.module.declarations_mut();
-        for d in declarations.declarators.iter_mut() {
+        for d in self.module.declarations_mut().declarators.iter_mut() {
             if d.binding.symbol().is_some_and(is_renamed) {
                 d.name = new;
             }

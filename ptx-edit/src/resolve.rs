@@ -176,7 +176,6 @@ fn range_count(
     decl: DeclId,
     name: NameId,
 ) -> Option<u32> {
-    let mut declarators = tables.declarators(decl).iter();
-    let declarator = declarators.find(|d| d.name == name)?;
+    let declarator = tables.declarators(decl).iter().find(|d| d.name == name)?;
     u32::try_from(pool.integer(declarator.count)?).ok()
 }

@@ -5,7 +5,6 @@ mod entity_map;
 mod finder;
 mod own;
 mod renaming;
-mod spelling;
 mod taken;
 mod unresolved;
 
@@ -18,8 +17,8 @@ pub use entity_map::EntityMap;
 pub(crate) use finder::Finder;
 pub use own::{OwnSymbols, own_symbols};
 pub use renaming::{RenameError, Renaming};
-pub(crate) use spelling::{check_spelling, denotes};
 pub use taken::{NameForm, TakenNames};
+pub(crate) use taken::{check_spelling, denotes};
 pub(crate) use unresolved::{body_names, debug_names, is_debug_name, is_unresolved, module_names};
 
 /// The entity that a name denotes.

@@ -17,8 +17,8 @@ pub enum OwnSymbols {
 /// The functions and variables of a module that no other module provides or defines as well, each as the
 /// [first symbol](Module::first_symbols) of its name. Linear in the symbols.
 #[must_use]
-pub fn own_symbols(module: &Module, which: OwnSymbols) -> EntitySet<SymbolId> {
-    let visible = which == OwnSymbols::WithVisible;
+pub fn own_symbols(module: &Module, selection: OwnSymbols) -> EntitySet<SymbolId> {
+    let with_visible = selection == OwnSymbols::WithVisible;
     let first = module.first_symbols();
     let (mut own_declared, mut shared_declared) = (EntitySet::new(), EntitySet::new());
     let mut add_declaration = |symbol: SymbolId, is_own: bool| {
@@ -31,12 +31,12 @@ pub fn own_symbols(module: &Module, which: OwnSymbols) -> EntitySet<SymbolId> {
     };
     let is_own = |linkage: Option<Linkage>| match linkage {
         None => true,
-        Some(Linkage::Visible) => visible,
+        Some(Linkage::Visible) => with_visible,
         Some(_) => false,
     };
     for f in module.functions().values() {
         if let Some(symbol) = f.symbol {
-            let is_public_kernel = f.kind == FunctionKind::Entry && !visible;
+            let is_public_kernel = f.kind == FunctionKind::Entry && !with_visible;
             add_declaration(symbol, !is_public_kernel && is_own(f.linkage));
         }
     }
@@ -48,7 +48,7 @@ pub fn own_symbols(module: &Module, which: OwnSymbols) -> EntitySet<SymbolId> {
                     add_declaration(symbol, is_own(linkage));
                 }
             }
-            Item::Directive(d) if !visible => {
+            Item::Directive(d) if !with_visible => {
                 let args = module
                     .directives()
                     .get(d)

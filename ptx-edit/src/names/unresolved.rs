@@ -35,13 +35,13 @@ pub(crate) fn debug_names(module: &Module) -> impl Iterator<Item = NameId> + '_ 
             SectionEntry::Other { value, .. } => (None, Some(module.pool().get(*value))),
             _ => (None, None),
         };
-        let parts = value
+        let names = value
             .into_iter()
-            .flat_map(|value| module.pool().walk_operand(value));
-        let names = parts.filter_map(|part| match part {
-            Operand::Name(name) => Some(name),
-            _ => None,
-        });
+            .flat_map(|value| module.pool().walk_operand(value))
+            .filter_map(|part| match part {
+                Operand::Name(name) => Some(name),
+                _ => None,
+            });
         label.into_iter().chain(names)
     })
 }

@@ -245,10 +245,10 @@ impl ModuleEditor<'_> {
 fn current_text(module: &Module, place: Place, span: Span) -> String {
     let change = match place {
         Place::Item(item) => module.edits().and_then(|e| e.change(item)),
-        Place::Statement(outer, stmt) => {
-            let body = module.body(outer);
-            body.and_then(|b| b.edits()).and_then(|e| e.change(stmt))
-        }
+        Place::Statement(outer, stmt) => module
+            .body(outer)
+            .and_then(|b| b.edits())
+            .and_then(|e| e.change(stmt)),
     };
     let patches = match change {
         Some(Change::Patched(patches)) => &**patches,

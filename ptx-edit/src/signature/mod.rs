@@ -180,8 +180,7 @@ impl ModuleEditor<'_> {
         match params.get(index)?.binding {
             Binding::Var(var) => Some(Operand::Var(var)),
             Binding::Register(decl) => {
-                let mut registers = body.registers().iter();
-                let (id, _) = registers.find(|(_, r)| r.decl == decl)?;
+                let (id, _) = body.registers().iter().find(|(_, r)| r.decl == decl)?;
                 Some(Operand::Reg(id))
             }
             _ => None,
