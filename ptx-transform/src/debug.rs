@@ -48,8 +48,8 @@ pub(crate) fn inlined(body: &Body, place: &DirectiveStmt) -> Option<NameId> {
 pub(crate) fn files(body: &Body, place: &DirectiveStmt) -> impl Iterator<Item = i64> + use<> {
     let loc = Loc::read(body.pool(), place);
     let call = loc.and_then(|loc| loc.inlined);
-    let file = loc.map(|loc| loc.position.file);
-    file.into_iter()
+    loc.map(|loc| loc.position.file)
+        .into_iter()
         .chain(call.map(|(_, position)| position.file))
 }
 
@@ -119,24 +119,24 @@ pub(crate) fn needed<'m>(
         holders.extend(names.map(|name| (name, id)));
     }
     holders.sort_unstable();
-    let mut todo: Vec<NameId> = Vec::new();
+    let mut worklist: Vec<NameId> = Vec::new();
     for body in bodies {
-        todo.extend(locations(body).filter_map(|p| inlined(body, p)));
+        worklist.extend(locations(body).filter_map(|p| inlined(body, p)));
     }
-    let (mut kept, mut seen) = (EntitySet::new(), EntitySet::new());
-    while let Some(name) = todo.pop() {
-        let is_new = seen.insert(name);
+    let (mut needed, mut visited) = (EntitySet::new(), EntitySet::new());
+    while let Some(name) = worklist.pop() {
+        let is_new = visited.insert(name);
         let first = holders.partition_point(|(n, _)| *n < name);
         let holders = holders.iter().skip(first).filter(|_| is_new);
         for &(_, id) in holders.take_while(|(n, _)| *n == name) {
             if let Some(section) = module.sections().get(id).filter(|s| may_stay(s))
-                && kept.insert(id)
+                && needed.insert(id)
             {
-                todo.extend(mentions(module.pool(), section));
+                worklist.extend(mentions(module.pool(), section));
             }
         }
     }
-    kept
+    needed
 }
 
 /// The labels of a section.

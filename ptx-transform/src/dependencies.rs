@@ -58,8 +58,8 @@ impl Dependencies {
 
     fn add(&mut self, symbol: SymbolId, needs: Vec<SymbolId>) {
         let first = self.first(symbol);
-        if let Some(all) = self.needs.get_mut(first.index()) {
-            all.extend(needs);
+        if let Some(dependencies) = self.needs.get_mut(first.index()) {
+            dependencies.extend(needs);
         }
     }
 

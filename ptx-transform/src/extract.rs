@@ -220,8 +220,7 @@ fn apply_retention(
         match item.item {
             Item::Decl(id) => keep_names(module, item, id, retention, patches),
             Item::Function(id) => {
-                let function = module.functions().get(id);
-                let Some(symbol) = function.and_then(|f| f.symbol) else {
+                let Some(symbol) = module.functions().get(id).and_then(|f| f.symbol) else {
                     continue;
                 };
                 match retention(symbol) {

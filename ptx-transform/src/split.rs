@@ -102,19 +102,17 @@ fn bound(module: &Module, needs: &Dependencies) -> EntitySet<SymbolId> {
     let mut bound = EntitySet::new();
     for (id, symbol) in module.symbols().iter() {
         let is_bound = match symbol.kind {
-            SymbolKind::Function(f) => {
-                let function = module.functions().get(f);
-                function.is_none_or(|f| f.kind == FunctionKind::Entry || f.raw_header)
-            }
+            SymbolKind::Function(f) => module
+                .functions()
+                .get(f)
+                .is_none_or(|f| f.kind == FunctionKind::Entry || f.raw_header),
             SymbolKind::Variable(space, decl) => {
                 let decl = module.declarations().decls.get(decl);
                 let is_external = decl.is_some_and(|d| d.linkage == Some(Linkage::Extern));
                 let can_be_external =
                     matches!(space.base(), StateSpace::Global | StateSpace::Const);
-                let is_opaque = decl.is_none_or(|d| {
-                    let ty = d.ty.known();
-                    ty.is_none_or(|t| t.kind() == TypeKind::Opaque)
-                });
+                let is_opaque =
+                    decl.is_none_or(|d| d.ty.known().is_none_or(|t| t.kind() == TypeKind::Opaque));
                 !is_external && (!can_be_external || is_opaque) || symbol.number.is_some()
             }
             _ => true,

@@ -13,8 +13,8 @@ use ptx_ir::facts::{Facts, RegAccess};
 use ptx_ir::{InstId, Operand, StmtId};
 use ptx_semantics::internals::is_copy;
 
-use super::definition::Definition;
 use super::function_view::View;
+use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -74,8 +74,7 @@ impl<'a> Plan<'a, '_> {
             let why = format!("always computes {}", number(bits));
             return push(Rewrite::Constant { target, bits }, why);
         }
-        let operands = self.view.body().operands(self.inst);
-        for (index, operand) in operands.iter().enumerate() {
+        for (index, operand) in self.view.body().operands(self.inst).iter().enumerate() {
             let Operand::Reg(register) = *operand else {
                 continue;
             };
@@ -97,8 +96,7 @@ impl<'a> Plan<'a, '_> {
 
     /// A value that is always the same: it is computed from constants, or intervals leave one integer or decide a comparison.
     fn value(&self, value: ValueId) -> Option<u128> {
-        let constant = self.constants.value(value).known();
-        constant.or_else(|| {
+        self.constants.value(value).known().or_else(|| {
             self.view
                 .function
                 .values()

@@ -14,8 +14,8 @@ use ptx_ir::{Operand, RegId, StmtId};
 use ptx_isa::ScalarType;
 use ptx_semantics::internals::is_copy;
 
-use super::definition::Definition;
 use super::function_view::View;
+use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -74,10 +74,7 @@ impl<'a> Copies<'a> {
             return None;
         };
         let width = signature.types().next().map(ScalarType::bits);
-        let register_width = |register| {
-            let class = view.variables.class(view.scalar(register)?)?;
-            Some(class.bits())
-        };
+        let register_width = |register| Some(view.variables.class(view.scalar(register)?)?.bits());
         let copies_all_bits =
             width.is_some() && register_width(to) == width && register_width(from) == width;
         (is_movable_copy && copies_all_bits).then_some(Pair { to, from })
@@ -148,12 +145,12 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
                 }
             }
         }
-        let mut seen: Vec<RegId> = Vec::new();
+        let mut examined: Vec<RegId> = Vec::new();
         for place in f.reads() {
-            if place.component.is_some() || seen.contains(&place.register) {
+            if place.component.is_some() || examined.contains(&place.register) {
                 continue;
             }
-            seen.push(place.register);
+            examined.push(place.register);
             let Some(new) = copies.source(stmt, place.register, &roots) else {
                 continue;
             };

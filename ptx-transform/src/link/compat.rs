@@ -10,8 +10,9 @@ use ptx_ir::{
 use ptx_isa::{Directive, ScalarType};
 
 use super::diagnostic::{LinkDiagnostic, about};
-use super::shared_symbols::{Global, Role, SharedName, SharedNames, SymbolKind, name_span};
-use super::variable::{Variable, alignment, sizes};
+use super::shared_symbols::{
+    Global, Role, SharedName, SharedNames, SymbolKind, Variable, alignment, name_span, sizes,
+};
 
 /// A declaration of a shared name in one of the modules.
 #[derive(Copy, Clone)]
@@ -98,7 +99,7 @@ fn difference(
     reference: Declaration<'_>,
     declaration: Declaration<'_>,
 ) -> Option<(Severity, String)> {
-    match (reference.global.what, declaration.global.what) {
+    match (reference.global.kind, declaration.global.kind) {
         (SymbolKind::Function(reference_id), SymbolKind::Function(id)) => {
             let difference =
                 function_difference(reference.module, reference_id, declaration.module, id)?;

@@ -12,8 +12,7 @@ use super::assemble::copy;
 use super::diagnostic::{LinkDiagnostic, about};
 use super::header::Header;
 use super::order::{self, Declares, Piece};
-use super::shared_symbols::{self, Name, SharedNames, SymbolKind};
-use super::variable::{Variable, alignment};
+use super::shared_symbols::{self, Name, SharedNames, SymbolKind, Variable, alignment};
 use super::{LinkedText, files};
 use crate::declarators::Declaration;
 use crate::items::{self, HeadLinkage, ItemText, linkage_span};
@@ -162,7 +161,7 @@ impl<'m> LinkEmitter<'m> {
             else {
                 continue;
             };
-            match global.what {
+            match global.kind {
                 SymbolKind::Variable(_, i) => variables.push((input, global.item, i, index)),
                 SymbolKind::Function(_) => {
                     let item = first.get(index).copied().flatten().unwrap_or(global.item);

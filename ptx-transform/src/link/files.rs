@@ -10,7 +10,7 @@ use ptx_ir::raw::{Interner, TextPatches};
 use ptx_ir::{Item, Module, Operand, Span};
 use ptx_isa::Directive;
 
-use super::fresh_names::FreshNames;
+use super::uniquify::FreshNames;
 use crate::debug;
 use crate::items::ItemText;
 

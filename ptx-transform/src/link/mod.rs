@@ -5,12 +5,10 @@ mod compat;
 mod diagnostic;
 mod emit;
 mod files;
-mod fresh_names;
 mod header;
 mod order;
 mod shared_symbols;
 mod uniquify;
-mod variable;
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -107,14 +107,14 @@ pub(super) fn declares(
 /// The names that an item declares.
 fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
     match item {
-        Item::Function(id) => {
-            let inner = module.body(id).into_iter().flat_map(Body::functions);
-            inner
-                .chain([id])
-                .filter_map(|id| module.functions().get(id))
-                .map(|function| (module.name(function.name), false))
-                .collect()
-        }
+        Item::Function(id) => module
+            .body(id)
+            .into_iter()
+            .flat_map(Body::functions)
+            .chain([id])
+            .filter_map(|id| module.functions().get(id))
+            .map(|function| (module.name(function.name), false))
+            .collect(),
         Item::Decl(id) => module
             .declarations()
             .declarators(id)

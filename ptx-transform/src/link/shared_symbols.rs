@@ -1,4 +1,4 @@
-//! Finds the names that modules share, with their declarations. Manual 11.6.
+//! Finds the names that modules share, with their declarations and the types of variables. Manual 11.6.
 
 use alloc::vec::Vec;
 
@@ -6,10 +6,9 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::name::split_numeric_suffix;
 use ptx_ir::{
     Body, DeclId, Declarator, FuncId, Item, ItemId, Linkage, Module, Operand, Span, SymbolId,
+    TypeName, VarDecl,
 };
-use ptx_isa::Directive;
-
-use super::variable::Variable;
+use ptx_isa::{Directive, ScalarType};
 
 /// The role of a name in a module.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -29,7 +28,7 @@ pub(super) struct Global {
     pub(super) role: Role,
     /// The definition, or else the first declaration.
     pub(super) item: ItemId,
-    pub(super) what: SymbolKind,
+    pub(super) kind: SymbolKind,
 }
 
 /// The kind of entity that a name denotes.
@@ -87,12 +86,12 @@ pub(super) fn globals(module: &Module) -> Globals<'_> {
                 let role = role(decl.and_then(|d| d.linkage));
                 for (i, d) in module.declarations().declarators(id).iter().enumerate() {
                     if let Some(symbol) = d.binding.symbol() {
-                        let what = SymbolKind::Variable(id, i);
+                        let kind = SymbolKind::Variable(id, i);
                         let global = Global {
                             symbol,
                             role,
                             item,
-                            what,
+                            kind,
                         };
                         declarations.push((declared(module, d), Declared::Variable(global)));
                     }
@@ -138,19 +137,19 @@ fn function<'m>(module: &'m Module, item: ItemId, id: FuncId) -> Option<(Name<'m
         Some(_) if f.body.is_none() => Role::External,
         linkage => role(linkage),
     };
-    let what = SymbolKind::Function(id);
+    let kind = SymbolKind::Function(id);
     let global = Global {
         symbol: f.symbol?,
         role,
         item,
-        what,
+        kind,
     };
     Some(((module.name(f.name), false), Declared::Function(global, id)))
 }
 
 /// Merges the declarations of one name.
 fn merged(module: &Module, declarations: &[(Name<'_>, Declared)]) -> Option<Global> {
-    let linkage_of = |global: &Global| match global.what {
+    let linkage_of = |global: &Global| match global.kind {
         SymbolKind::Function(f) => module.functions().get(f).and_then(|f| f.linkage),
         SymbolKind::Variable(..) => None,
     };
@@ -176,7 +175,7 @@ fn merged(module: &Module, declarations: &[(Name<'_>, Declared)]) -> Option<Glob
             }
             Declared::Alias => {
                 if let Some(global) = &mut merged
-                    && let SymbolKind::Function(_) = global.what
+                    && let SymbolKind::Function(_) = global.kind
                 {
                     global.role = role(linkage_of(global));
                 }
@@ -269,4 +268,74 @@ impl<'m> SharedNames<'m> {
             .binary_search_by(|shared| shared.name.cmp(&name))
             .ok()
     }
+}
+
+/// The type of a variable.
+pub(super) struct Variable<'m> {
+    module: &'m Module,
+    pub(super) decl: &'m VarDecl,
+    declarator: &'m Declarator,
+}
+
+impl<'m> Variable<'m> {
+    pub(super) fn of(module: &'m Module, global: &Global) -> Option<Self> {
+        let SymbolKind::Variable(id, i) = global.kind else {
+            return None;
+        };
+        let decl = module.declarations().decls.get(id)?;
+        let declarator = module.declarations().declarators(id).get(i)?;
+        Some(Self {
+            module,
+            decl,
+            declarator,
+        })
+    }
+
+    fn dims(&self) -> Vec<i64> {
+        let dims = self.module.pool().slice(self.declarator.dims);
+        let mut sizes = sizes(self.module, dims);
+        // The initializer determines the number of elements.
+        if let Some(first @ 0) = sizes.first_mut()
+            && let Operand::Vector(list) = self.declarator.init
+        {
+            *first = self.module.pool().list(list).len() as i64;
+        }
+        sizes
+    }
+
+    /// The size of the variable in bytes; `None` if the array has no size.
+    pub(super) fn size(&self) -> Option<i64> {
+        let element = i64::from(self.decl.ty.known()?.bits() / 8) * i64::from(self.decl.vector);
+        let bytes = self.dims().into_iter().fold(element, i64::saturating_mul);
+        (bytes > 0).then_some(bytes)
+    }
+
+    pub(super) fn alignment(&self) -> i64 {
+        alignment(self.module, self.decl.align, self.decl.ty, self.decl.vector)
+    }
+
+    /// Whether two variables have the same type. The first length may be missing in one of the declarations.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let (a, b) = (self.dims(), other.dims());
+        let have_compatible_lengths =
+            a.first() == b.first() || a.first() == Some(&0) || b.first() == Some(&0);
+        self.decl.ty == other.decl.ty
+            && self.decl.vector == other.decl.vector
+            && have_compatible_lengths
+            && a.len() == b.len()
+            && a.get(1..) == b.get(1..)
+    }
+}
+
+/// The lengths of the dimensions of an array; 0 for a missing length.
+pub(super) fn sizes(module: &Module, dims: &[Operand]) -> Vec<i64> {
+    dims.iter()
+        .map(|dim| module.pool().integer(*dim).unwrap_or(0))
+        .collect()
+}
+
+/// The declared alignment in bytes, or else that of the type.
+pub(super) fn alignment(module: &Module, align: Operand, ty: TypeName, vector: u8) -> i64 {
+    let natural = i64::from(ty.known().map_or(8, ScalarType::bits) / 8) * i64::from(vector);
+    module.pool().integer(align).unwrap_or(natural)
 }

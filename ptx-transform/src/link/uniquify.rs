@@ -4,11 +4,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_edit::{Entity, Names, RenameError, Renaming};
-use ptx_ir::raw::{TextPatches, name::split_numeric_suffix_str};
+use ptx_ir::raw::{Interner, TextPatches, name::split_numeric_suffix_str};
 use ptx_ir::{Code, Diagnostic, EntityId, FunctionKind, Item, Module, Rewritten, Span};
 
 use super::diagnostic::{LinkDiagnostic, about};
-use super::fresh_names::FreshNames;
 use super::shared_symbols::{self, Globals, Name, Role, SymbolKind};
 use crate::debug;
 use crate::extract::lost_debug_info;
@@ -168,7 +167,7 @@ impl<'m> Conflicts<'m> {
             // The numbers of its members follow.
             new.push('$');
         }
-        if let SymbolKind::Function(f) = global.what
+        if let SymbolKind::Function(f) = global.kind
             && module.functions().get(f).map(|f| f.kind) == Some(FunctionKind::Entry)
         {
             let message = format!("the kernel `{name}` is renamed to `{new}`");
@@ -248,6 +247,38 @@ fn rename(
                 format!("a name of this module conflicts with one of another module: {error}");
             let conflict = Diagnostic::error(Code::DuplicateDefinition, Span::default(), message);
             diagnostics.push(about(input, conflict));
+        }
+    }
+}
+
+/// Generates names that no module has.
+pub(super) struct FreshNames<'m> {
+    modules: &'m [&'m Module],
+    /// The names that were generated before.
+    generated: Interner,
+}
+
+impl<'m> FreshNames<'m> {
+    pub(super) fn new(modules: &'m [&'m Module]) -> Self {
+        Self {
+            modules,
+            generated: Interner::default(),
+        }
+    }
+
+    /// Returns a new name for `old` in the module of this index: `old$2` in the second one.
+    pub(super) fn name(&mut self, old: &str, input: usize) -> String {
+        let mut number = input + 1;
+        loop {
+            let name = format!("{old}${number}");
+            let is_used = self
+                .modules
+                .iter()
+                .any(|module| module.find_name(name.as_bytes()).is_some());
+            if !is_used && self.generated.intern(name.as_bytes()).1 {
+                return name;
+            }
+            number += self.modules.len().max(1);
         }
     }
 }

@@ -259,10 +259,10 @@ struct NewCount {
 fn is_local(module: &Module, entity: Entity) -> bool {
     match entity {
         Entity::Register(..) | Entity::Label(..) | Entity::Parameter(_) => true,
-        Entity::Variable(function, id) => {
-            let variable = module.body(function).and_then(|body| body.vars().get(id));
-            variable.is_some_and(|v| v.stmt.is_none() || v.space.base() == StateSpace::Param)
-        }
+        Entity::Variable(function, id) => module
+            .body(function)
+            .and_then(|body| body.vars().get(id))
+            .is_some_and(|v| v.stmt.is_none() || v.space.base() == StateSpace::Param),
         _ => false,
     }
 }

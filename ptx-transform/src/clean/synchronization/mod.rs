@@ -17,8 +17,8 @@ use ptx_ir::facts::{Facts, Flow};
 use ptx_ir::{FunctionKind, Statement, StmtId};
 use ptx_isa::Uniformity;
 
-use super::definition::Definition;
 use super::function_view::View;
+use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 use flow::redundant;
 use kinds::Kinds;
@@ -78,22 +78,21 @@ fn barriers_are_uniform(view: &View<'_>) -> bool {
         return false;
     }
     let uniformity = view.function.uniformity();
-    let mut reached = view
-        .cfg
+    view.cfg
         .blocks()
-        .filter(|(id, _)| view.dominators.is_reachable(*id));
-    reached.all(|(id, block)| {
-        let is_uniform = uniformity.block(id) <= Uniformity::Cta;
-        let mut statements = view.body().range(block.first, block.end);
-        statements.all(|(_, statement)| match statement {
-            Statement::Inst(inst) => {
-                let facts = view.facts.inst(inst);
-                let may_wait = matches!(facts.flow(), Flow::Call | Flow::Unknown);
-                !may_wait && (!is_barrier(&facts) || facts.guard().is_none() && is_uniform)
-            }
-            // An unrecognized statement may be a barrier.
-            Statement::Opaque(_) => false,
-            _ => true,
+        .filter(|(id, _)| view.dominators.is_reachable(*id))
+        .all(|(id, block)| {
+            let is_uniform = uniformity.block(id) <= Uniformity::Cta;
+            let mut statements = view.body().range(block.first, block.end);
+            statements.all(|(_, statement)| match statement {
+                Statement::Inst(inst) => {
+                    let facts = view.facts.inst(inst);
+                    let may_wait = matches!(facts.flow(), Flow::Call | Flow::Unknown);
+                    !may_wait && (!is_barrier(&facts) || facts.guard().is_none() && is_uniform)
+                }
+                // An unrecognized statement may be a barrier.
+                Statement::Opaque(_) => false,
+                _ => true,
+            })
         })
-    })
 }
