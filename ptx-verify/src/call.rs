@@ -188,7 +188,7 @@ impl<'c, 'm> Call<'c, 'm> {
                 .iter()
                 .zip(actuals)
                 .all(|(formal, actual)| self.check_argument(formal, *actual, list).is_ok());
-            let extra = written
+            let extra_operand = written
                 .filter(|_| is_legal_otherwise && found > expected)
                 .map(|written| written.index);
             let repair = if is_legal_otherwise {
@@ -197,7 +197,7 @@ impl<'c, 'm> Call<'c, 'm> {
             } else {
                 None
             };
-            let problem = CallProblem::Count(list, found, expected, extra);
+            let problem = CallProblem::Count(list, found, expected, extra_operand);
             self.report(Part::Mnemonic, problem).repair = repair;
             return false;
         }
@@ -326,12 +326,12 @@ impl<'c, 'm> Call<'c, 'm> {
         vector: u8,
         actual: Operand,
     ) -> Result<(), ArgumentMismatch> {
-        let takes = |constant| Expected::Type(ty).takes_constant(constant);
+        let accepts = |constant| Expected::Type(ty).takes_constant(constant);
         let is_legal = match constant_kind(self.body.pool(), actual) {
             Some(ConstKind::Signed | ConstKind::Unsigned) => {
-                takes(ConstantKind::Integer) && ty != ScalarType::Pred
+                accepts(ConstantKind::Integer) && ty != ScalarType::Pred
             }
-            Some(ConstKind::Single) if vector > 1 => takes(ConstantKind::F32Bits),
+            Some(ConstKind::Single) if vector > 1 => accepts(ConstantKind::F32Bits),
             Some(ConstKind::Double | ConstKind::Single) => {
                 ty.is_float() || ty.kind() == TypeKind::Bits
             }

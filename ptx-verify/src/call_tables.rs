@@ -121,8 +121,8 @@ impl AcceptedArgument {
 /// Returns a key of the accepted results and arguments: interfaces with equal keys accept the same ones.
 fn accepted_arguments(module: &Module, interface: &Interface) -> [Vec<AcceptedArgument>; 2] {
     [interface.returns, interface.params].map(|list| {
-        let params = list.of(module.params()).iter();
-        params
+        list.of(module.params())
+            .iter()
             .map(|param| AcceptedArgument::new(module, param))
             .collect()
     })
@@ -166,13 +166,12 @@ fn labels_functions(body: &Body, label: LabelId) -> bool {
     if !matches!(body.statement(label.stmt), Some(Statement::Label(_))) {
         return false;
     }
-    let next = body.after(label.stmt);
-    match next.and_then(|stmt| body.statement(stmt)) {
+    match body.after(label.stmt).and_then(|stmt| body.statement(stmt)) {
         Some(Statement::Prototype(_)) => true,
-        Some(Statement::Directive(id)) => {
-            let stmt = body.directives().get(id);
-            stmt.is_some_and(|d| d.directive == Directive::Calltargets)
-        }
+        Some(Statement::Directive(id)) => body
+            .directives()
+            .get(id)
+            .is_some_and(|d| d.directive == Directive::Calltargets),
         _ => false,
     }
 }

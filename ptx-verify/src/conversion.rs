@@ -131,14 +131,14 @@ impl WrongInst<'_> {
     /// Returns `true` if an instruction copies its operand.
     pub(crate) fn is_copy(&self, query: &InstQuery<'_>) -> bool {
         let form = self.environment.select(query).ok();
-        let computation = form.and_then(|f| f.form().computation());
-        computation.is_some_and(|c| match c.assignments() {
-            [assignment] => matches!(
-                (assignment.value(), assignment.target()),
-                (Expr::Operand(_), Destination::Operand(_))
-            ),
-            _ => false,
-        })
+        form.and_then(|f| f.form().computation())
+            .is_some_and(|c| match c.assignments() {
+                [assignment] => matches!(
+                    (assignment.value(), assignment.target()),
+                    (Expr::Operand(_), Destination::Operand(_))
+                ),
+                _ => false,
+            })
     }
 
     fn place(&self, part: Part) -> Location {

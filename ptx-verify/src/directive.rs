@@ -240,8 +240,8 @@ fn check_values(
         && let Some(value) = values.clone().find(|v| *v > most.into())
     {
         let problem = InterfaceProblem::DirectiveGreatest(directive, most, value);
-        let finding = context.report(location, problem);
-        finding.repair = first_value_repair(most).filter(|_| values.clone().next() == Some(value));
+        context.report(location, problem).repair =
+            first_value_repair(most).filter(|_| values.clone().next() == Some(value));
     }
     for operand in pool.slice(stmt.args) {
         let Operand::Str(id) = *operand else { continue };

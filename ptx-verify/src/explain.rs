@@ -3,15 +3,14 @@
 use alloc::vec::Vec;
 use ptx_ir::raw::query::Environment;
 use ptx_isa::internals::{
-    ActualOperand, Deprecation, FormMatch, InstQuery, MAX_OPERANDS, ModifierEdit, NoForm,
-    OperandShape, OperandViolation, Repair, Rule, RuleKind, Spaces, Violation,
+    ActualOperand, Deprecation, FormMatch, InstQuery, ModifierEdit, NoForm, OperandShape, Repair,
+    Rule, RuleKind, Violation,
 };
 use ptx_isa::{Form, Marks, Modifier, Opcode, Role, ScalarType};
 
 use crate::inst_part::{self, modifiers};
 use crate::location::Part;
 use crate::problem::instruction::{InstProblemKind, ModifierReason, Redundancy};
-use crate::problem::operand::{Brackets, FoundOperand, OperandMismatch};
 use crate::problem::{ALL_LANES, NamedForm};
 
 /// An error in a part of an instruction.
@@ -37,13 +36,6 @@ impl Explanation {
         let repeats = self.repeats.iter().map(|(part, _)| *part);
         core::iter::once(self.part).chain(repeats).collect()
     }
-}
-
-/// A wrong operand, and others with the same cause.
-struct MismatchGroup {
-    part: Part,
-    mismatch: OperandMismatch,
-    repeats: Vec<(Part, InstProblemKind)>,
 }
 
 /// The search for changes that make an instruction legal.
@@ -104,7 +96,7 @@ impl Explainer<'_, '_> {
     }
 
     /// Returns changes of one modifier that make the instruction with its operands legal.
-    fn full_repairs(&self) -> Vec<Repair> {
+    pub(crate) fn full_repairs(&self) -> Vec<Repair> {
         let repairs = self.repairs();
         if repairs.first().is_some_and(Repair::fits_operands) {
             repairs
@@ -183,12 +175,7 @@ impl Explainer<'_, '_> {
             return Vec::new();
         };
         if is_about_target(&first) {
-            return vec![explain_violation(
-                self.environment,
-                self.query,
-                selected,
-                first,
-            )];
+            return vec![self.violation(selected, first)];
         }
         if let Some(explanation) = self.missing_braces().or_else(|| self.split_operand()) {
             return vec![explanation];
@@ -216,7 +203,7 @@ impl Explainer<'_, '_> {
         {
             return explanation;
         }
-        let explanation = explain_violation(self.environment, self.query, selected, violation);
+        let explanation = self.violation(selected, violation);
         let repairs = self.full_repairs();
         // The modifier that violates a rule is more likely wrong than the others.
         let first = repairs
@@ -231,7 +218,7 @@ impl Explainer<'_, '_> {
         };
         let inserts = matches!(first, ModifierEdit::Insert(..));
         match (&explanation.kind, explanation.part) {
-            (InstProblemKind::Count(..) | InstProblemKind::Removed(..), _) if inserts => {
+            (InstProblemKind::Count { .. } | InstProblemKind::Removed(..), _) if inserts => {
                 self.repairable(first, repairs, None)
             }
             (InstProblemKind::ModifierCombination(_), _) => self.repairable(first, repairs, None),
@@ -242,157 +229,58 @@ impl Explainer<'_, '_> {
         }
     }
 
-    /// Explains the wrong operands. Those with the same cause are one explanation.
-    fn explain_operands(&self, selected: &FormMatch<'_>) -> Vec<Explanation> {
-        let repairs = self.operand_repairs(selected);
-        // A change of a modifier makes all operands legal.
-        let has_one_cause = !repairs.is_empty();
-        let mut groups: Vec<MismatchGroup> = Vec::new();
-        for violation in selected.violations().as_slice() {
-            let Violation::Operand(index, problem) = *violation else {
-                continue;
-            };
-            let Some(mismatch) = operand_mismatch(self.query, selected, index, problem) else {
-                continue;
-            };
-            let part = mismatch.part;
-            // Several violations of one operand are one mistake.
-            if groups.last().is_some_and(|last| last.part == part) {
-                continue;
+    /// Explains a violation that is not about a single operand, without a search for repairs.
+    fn violation(&self, selected: &FormMatch<'_>, violation: Violation) -> Explanation {
+        let query = self.query;
+        let form = named_form(selected);
+        let (part, kind) = match violation {
+            Violation::Count(least, most) => {
+                let count = query.operands().len();
+                let has_too_many = count > most;
+                let part = if has_too_many {
+                    Part::Operand(most as u32)
+                } else {
+                    Part::Mnemonic
+                };
+                let is_legal_without_extra = has_too_many
+                    && query
+                        .operands()
+                        .get(..most)
+                        .is_some_and(|operands| self.is_legal(operands));
+                let kind = InstProblemKind::Count {
+                    form,
+                    count,
+                    least,
+                    most,
+                    is_legal_without_extra,
+                };
+                (part, kind)
             }
-            let group = groups
-                .iter_mut()
-                .find(|group| has_one_cause || group.mismatch.has_cause_of(&mismatch));
-            match group {
-                Some(group) => {
-                    let kind = InstProblemKind::Operand(mismatch);
-                    group.repeats.push((part, kind));
-                }
-                None => groups.push(MismatchGroup {
-                    part,
-                    mismatch,
-                    repeats: Vec::new(),
-                }),
+            Violation::Table(table) => (
+                inst_part::columns(query, selected, table).unwrap_or(Part::Mnemonic),
+                InstProblemKind::ModifierCombination(form),
+            ),
+            Violation::RequiresTarget(floors) => {
+                (Part::Mnemonic, InstProblemKind::Unavailable(floors))
             }
-        }
-        let all_of_type = self.all_of_type(selected);
-        let brackets = self.missing_brackets(&groups);
-        groups
-            .into_iter()
-            .map(|group| {
-                let mut mismatch = group.mismatch;
-                mismatch.repairs.clone_from(&repairs);
-                mismatch.others = group.repeats.len();
-                mismatch.all_of_type = all_of_type;
-                mismatch.brackets = brackets;
-                Explanation {
-                    part: group.part,
-                    kind: InstProblemKind::Operand(mismatch),
-                    repeats: group.repeats,
-                }
-            })
-            .collect()
-    }
-
-    /// Returns changes of a modifier with which the operands are legal, the most likely first.
-    fn operand_repairs(&self, selected: &FormMatch<'_>) -> Vec<Repair> {
-        let violations = selected.violations().as_slice();
-        let first = violations.iter().find_map(|violation| match violation {
-            Violation::Operand(_, problem) => Some(*problem),
-            _ => None,
-        });
-        // A constant out of range or a sign does not suggest wrong modifiers.
-        let mut repairs = match first {
-            Some(
-                OperandViolation::Type
-                | OperandViolation::NeedsRegister
-                | OperandViolation::Length(_)
-                | OperandViolation::Space
-                | OperandViolation::Shape
-                | OperandViolation::Missing
-                | OperandViolation::Unexpected,
-            ) => self.full_repairs(),
-            _ => Vec::new(),
-        };
-        repairs.retain(Repair::fits_operands);
-        // The length of a vector follows from a shape or a number, not from the type.
-        if let Some(OperandViolation::Length(_)) = first {
-            repairs.retain(|repair| type_change(self.query, repair).is_none());
-        }
-        // A constant is not an additional operand.
-        let has_unexpected_constant = violations.iter().any(|violation| match violation {
-            Violation::Operand(index, OperandViolation::Unexpected) => selected
-                .operands()
-                .get(*index)
-                .is_some_and(|operand| operand.shape.constant_kind().is_some()),
-            _ => false,
-        });
-        if has_unexpected_constant {
-            repairs.clear();
-        }
-        // A type with the same sign is more likely meant.
-        repairs.sort_by_key(|repair| match type_change(self.query, repair) {
-            Some((old, new)) => old.is_integer() && new.is_integer() && old.kind() != new.kind(),
-            None => false,
-        });
-        repairs
-    }
-
-    /// Returns `true` if no register has the type of a modifier.
-    fn all_of_type(&self, selected: &FormMatch<'_>) -> bool {
-        let violations = selected.violations().as_slice();
-        selected
-            .form()
-            .operands()
-            .iter()
-            .enumerate()
-            .filter(|(index, operand)| {
-                let written = selected.operands().get(*index).map(|written| written.shape);
-                let is_register = matches!(
-                    written,
-                    Some(OperandShape::Register(_) | OperandShape::Vector(_))
-                );
-                is_register && operand.ty().slot().is_some()
-            })
-            .all(|(index, _)| {
-                violations.contains(&Violation::Operand(index, OperandViolation::Type))
-            })
-    }
-
-    /// Returns the certainty that brackets around the first wrong operand are missing; `None` if they do not make the instruction legal.
-    fn missing_brackets(&self, groups: &[MismatchGroup]) -> Option<Brackets> {
-        let operands = self.query.operands();
-        let MismatchGroup { part, mismatch, .. } = groups.first()?;
-        let Part::Operand(index) = *part else {
-            return None;
-        };
-        let index = index as usize;
-        if mismatch.operand.role() != Role::Addr || index >= operands.len() {
-            return None;
-        }
-        // The operand at `other` becomes the address.
-        let is_legal = |other: usize| {
-            let mut bracketed = operands.to_vec();
-            bracketed.swap(index, other);
-            let address = bracketed.get(index..=index).unwrap_or_default().to_vec();
-            if let Some(entry) = bracketed.get_mut(index) {
-                *entry = ActualOperand::new(OperandShape::Bracket(&address));
+            Violation::RemovedIn(floors) => {
+                let kind = match modifier_with_mask(self.environment, query) {
+                    Some(edit) => InstProblemKind::RemovedWithoutMask(floors, edit),
+                    None => InstProblemKind::Removed(floors, replacement(form.form)),
+                };
+                (Part::Mnemonic, kind)
             }
-            self.is_legal(&bracketed)
+            Violation::Register(register) => (
+                Part::OperandToken(register.text()),
+                InstProblemKind::SpecialRegister(register),
+            ),
+            Violation::Rule(rule) => (
+                inst_part::rule(query, selected, rule).unwrap_or(Part::Mnemonic),
+                InstProblemKind::Rule(form, rule),
+            ),
+            _ => (Part::Mnemonic, InstProblemKind::Other(form)),
         };
-        if !is_legal(index) {
-            return None;
-        }
-        // A result is always the first operand.
-        let first = mismatch.form.form.operands().first();
-        let result_count = usize::from(first.is_some_and(|first| first.role() == Role::Def));
-        let has_other_address =
-            (result_count..operands.len()).any(|other| other != index && is_legal(other));
-        Some(if has_other_address {
-            Brackets::Perhaps
-        } else {
-            Brackets::Certain
-        })
+        Explanation::new(part, kind)
     }
 
     /// Explains a wrong number of operands: a condition among them, or an instruction without its result.
@@ -430,96 +318,6 @@ impl Explainer<'_, '_> {
         let explanation = Explanation::new(Part::Mnemonic, kind);
         self.is_legal(&with_result).then_some(explanation)
     }
-
-    /// Explains the elements of a vector in an address that are written as separate elements of the address.
-    fn missing_inner_braces(&self) -> Option<Explanation> {
-        let operands = self.query.operands();
-        for (index, operand) in operands.iter().enumerate() {
-            let OperandShape::Bracket(elements) = operand.shape else {
-                continue;
-            };
-            for start in 1..elements.len() {
-                let (first_elements, vector) = elements.split_at(start);
-                let mut address = first_elements.to_vec();
-                address.push(ActualOperand::new(OperandShape::Vector(vector)));
-                let mut grouped = operands.to_vec();
-                if let Some(entry) = grouped.get_mut(index) {
-                    *entry = ActualOperand::new(OperandShape::Bracket(&address));
-                }
-                // Another target may be needed, too, which is reported afterwards.
-                let form = self.environment.select(&self.query.with_operands(&grouped));
-                let is_legal_on_a_target = form.is_ok_and(|form| {
-                    let mut violations = form.violations().as_slice().iter();
-                    violations.all(|violation| matches!(violation, Violation::RequiresTarget(_)))
-                });
-                if is_legal_on_a_target {
-                    let last = elements.len() as u32 - 1;
-                    let (index, start) = (index as u32, start as u32);
-                    let kind = InstProblemKind::MissingInnerBraces(index, start, last);
-                    return Some(Explanation::new(Part::Elements(index, start, last), kind));
-                }
-            }
-        }
-        None
-    }
-
-    /// Explains the elements of a vector that are written as separate operands.
-    fn missing_braces(&self) -> Option<Explanation> {
-        let operands = self.query.operands();
-        if self.search == Search::None {
-            return None;
-        }
-        // The first and the last operand of the only possible vector.
-        let mut vector: Option<(u32, u32)> = None;
-        for length in [2, 4, 8] {
-            if operands.len() > MAX_OPERANDS + length - 1 {
-                continue;
-            }
-            for (start, elements) in operands.windows(length).enumerate() {
-                if !elements.iter().all(may_be_element) {
-                    continue;
-                }
-                let mut grouped = operands.to_vec();
-                let operand = ActualOperand::new(OperandShape::Vector(elements));
-                grouped.splice(start..start + length, [operand]);
-                if self.is_legal(&grouped) {
-                    if let Some((first, last)) = vector {
-                        return Some(braces(first, last, false));
-                    }
-                    vector = Some((start as u32, (start + length - 1) as u32));
-                }
-            }
-        }
-        match vector {
-            Some((first, last)) => Some(braces(first, last, true)),
-            None => self.missing_inner_braces(),
-        }
-    }
-}
-
-/// Returns `true` if an operand may be an element of a vector.
-fn may_be_element(operand: &ActualOperand<'_>) -> bool {
-    match operand.shape {
-        OperandShape::Register(_) | OperandShape::Discard => true,
-        shape => shape.constant_kind().is_some(),
-    }
-}
-
-/// Returns the type that a change replaces, and the new one.
-fn type_change(query: &InstQuery<'_>, repair: &Repair) -> Option<(ScalarType, ScalarType)> {
-    match repair.edit() {
-        ModifierEdit::Replace(index, new) => {
-            let old = query.modifiers().get(index)?;
-            Some((old.scalar_type()?, new.scalar_type()?))
-        }
-        _ => None,
-    }
-}
-
-/// Explains missing braces around operands. `is_only` states that no other operands can be the elements.
-fn braces(first: u32, last: u32, is_only: bool) -> Explanation {
-    let kind = InstProblemKind::MissingBraces(first, last, is_only);
-    Explanation::new(Part::Operands(first, last), kind)
 }
 
 /// Explains that no form takes the modifiers, and no change of one of them makes them legal.
@@ -603,37 +401,6 @@ pub(crate) fn named_form(form: &FormMatch<'_>) -> NamedForm {
     }
 }
 
-/// Returns a wrong operand of a form.
-fn operand_mismatch(
-    query: &InstQuery<'_>,
-    form: &FormMatch<'_>,
-    index: usize,
-    problem: OperandViolation,
-) -> Option<OperandMismatch> {
-    let written = form.operands().get(index);
-    let operand = form.form().operands().get(index)?;
-    let space = match operand.spaces() {
-        Spaces::Slot(slot) => form.assignment().word(slot.into()),
-        _ => None,
-    };
-    let part = inst_part::operand(query, form, index).unwrap_or(Part::Mnemonic);
-    Some(OperandMismatch {
-        form: named_form(form),
-        operand,
-        space,
-        others: 0,
-        all_of_type: false,
-        brackets: None,
-        part,
-        problem,
-        expected: form.expected(index),
-        found: written.map_or(FoundOperand::Other, |written| {
-            FoundOperand::new(written.shape)
-        }),
-        repairs: Vec::new(),
-    })
-}
-
 /// Returns the replacement of a form that was named in the warning before its removal.
 fn replacement(form: &'static Form) -> Option<&'static str> {
     form.rules().iter().find_map(|rule| match rule.kind() {
@@ -667,54 +434,4 @@ fn modifier_with_mask(environment: Environment, query: &InstQuery<'_>) -> Option
         let form = environment.select(&query.with_operands(&operands)).ok()?;
         form.violations().is_empty().then_some(edit)
     })
-}
-
-/// Explains a violation that is not about a single operand, without a search for repairs.
-fn explain_violation(
-    environment: Environment,
-    query: &InstQuery<'_>,
-    selected: &FormMatch<'_>,
-    violation: Violation,
-) -> Explanation {
-    let form = named_form(selected);
-    let (part, kind) = match violation {
-        Violation::Count(least, most) => {
-            let count = query.operands().len();
-            let has_too_many = count > most;
-            let part = if has_too_many {
-                Part::Operand(most as u32)
-            } else {
-                Part::Mnemonic
-            };
-            let is_legal_without_extra = has_too_many
-                && query.operands().get(..most).is_some_and(|operands| {
-                    let form = environment.select(&query.with_operands(operands));
-                    form.is_ok_and(|form| form.violations().is_empty())
-                });
-            let kind = InstProblemKind::Count(form, count, least, most, is_legal_without_extra);
-            (part, kind)
-        }
-        Violation::Table(table) => (
-            inst_part::columns(query, selected, table).unwrap_or(Part::Mnemonic),
-            InstProblemKind::ModifierCombination(form),
-        ),
-        Violation::RequiresTarget(floors) => (Part::Mnemonic, InstProblemKind::Unavailable(floors)),
-        Violation::RemovedIn(floors) => {
-            let kind = match modifier_with_mask(environment, query) {
-                Some(edit) => InstProblemKind::RemovedWithoutMask(floors, edit),
-                None => InstProblemKind::Removed(floors, replacement(form.form)),
-            };
-            (Part::Mnemonic, kind)
-        }
-        Violation::Register(register) => (
-            Part::OperandToken(register.text()),
-            InstProblemKind::SpecialRegister(register),
-        ),
-        Violation::Rule(rule) => (
-            inst_part::rule(query, selected, rule).unwrap_or(Part::Mnemonic),
-            InstProblemKind::Rule(form, rule),
-        ),
-        _ => (Part::Mnemonic, InstProblemKind::Other(form)),
-    };
-    Explanation::new(part, kind)
 }

@@ -48,8 +48,7 @@ pub(crate) fn check<'c>(
         return;
     };
     let initial_value = initial_value_span(span.of(context.module.source()), span);
-    let finding = context.report(location, problem);
-    finding.repair = initial_value.map(|span| {
+    context.report(location, problem).repair = initial_value.map(|span| {
         let location = Location::exact(span);
         let note = "for example without it";
         Repair::new(location, Side::Whole, String::new(), note)
@@ -292,8 +291,7 @@ impl<'c> Checker<'c, '_> {
         }
         match base {
             Operand::Symbol(id) => {
-                let symbol = self.context.module.symbols().get(id);
-                match symbol.map(|s| s.kind) {
+                match self.context.module.symbols().get(id).map(|s| s.kind) {
                     // The name itself, or one before it in the same declaration.
                     Some(SymbolKind::Variable(_, decl)) if self.is_this_declaration(decl) => {
                         Err(InitializerProblem::OwnName)

@@ -75,11 +75,11 @@ pub(crate) fn rule(query: &InstQuery<'_>, form: &FormMatch<'_>, violated: &Rule)
                 }
             }
             Cond::Holds(slot, words) if form.assignment().is_filled(slot.into()) => {
-                let named = query
+                let modifier = query
                     .modifiers()
                     .iter()
-                    .position(|modifier| words.contains(*modifier));
-                let modifier = named.or_else(|| modifier_in_slot(query, form, slot.into()));
+                    .position(|modifier| words.contains(*modifier))
+                    .or_else(|| modifier_in_slot(query, form, slot.into()));
                 last_modifier = last_modifier.max(modifier);
             }
             Cond::Filled(slot) => {

@@ -294,8 +294,8 @@ impl Instructions {
                     explanations: explanations.clone(),
                 });
                 explanations
-            });
-        let explanations = explanations.unwrap_or_default();
+            })
+            .unwrap_or_default();
         let repairs = self.operand_repairs(context, body, stmt, sig, operands, &explanations);
         let repairs = repairs.into_iter().chain(core::iter::repeat(None));
         for (

@@ -56,8 +56,8 @@ fn check_parameter_bytes(context: &mut Context<'_>, function: &Function, spans: 
     const BYTES_EVERYWHERE: i64 = 4352;
     let mut end = 0i64;
     for param in function.interface.params.of(context.module.params()) {
-        let layout = param.layout(context.module.pool());
-        let Some((size, align)) = layout.and_then(size_and_align) else {
+        let Some((size, align)) = param.layout(context.module.pool()).and_then(size_and_align)
+        else {
             return;
         };
         let start = end.saturating_add(align - 1) / align * align;

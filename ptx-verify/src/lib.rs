@@ -46,6 +46,7 @@ mod likely_mistakes;
 mod locate;
 mod location;
 mod memory;
+mod operand_errors;
 mod operand_order;
 mod operand_repair;
 mod param_access;

@@ -6,8 +6,8 @@ use hashbrown::HashMap;
 use ptx_ir::facts::{FunctionFacts, MemoryAccess, ModuleFacts};
 use ptx_ir::raw::query::Environment;
 use ptx_ir::{
-    Binding, Body, Diagnostic, EntityId, FuncId, InstId, Module, NameId, Operand, RegId, Statement,
-    StmtId, SymbolKind, VarId,
+    Binding, Body, DeclId, Declarations, Diagnostic, EntityId, FuncId, InstId, Module, NameId,
+    Operand, OperandPool, RegId, Statement, StmtId, SymbolKind, VarId,
 };
 
 use crate::context::Context;
@@ -219,14 +219,20 @@ fn local_variable(body: &Body, var: VarId) -> Option<AlignedVariable> {
     let Statement::Decl(id) = body.statement(var.stmt?)? else {
         return None;
     };
-    let declarations = body.declarations();
+    aligned_variable(body.declarations(), body.pool(), id, var.name)
+}
+
+/// Returns a variable with the alignment of the first variable of its declaration.
+fn aligned_variable(
+    declarations: &Declarations,
+    pool: &OperandPool,
+    id: DeclId,
+    name: NameId,
+) -> Option<AlignedVariable> {
     let declarator = declarations.declarators(id).first()?;
-    let layout = declarations
-        .decls
-        .get(id)?
-        .layout(declarator, body.pool())?;
+    let layout = declarations.decls.get(id)?.layout(declarator, pool)?;
     Some(AlignedVariable {
-        name: var.name,
+        name,
         alignment: layout.align,
     })
 }
@@ -240,14 +246,5 @@ fn module_variable(module: &Module, base: Operand) -> Option<AlignedVariable> {
     let SymbolKind::Variable(_, id) = symbol.kind else {
         return None;
     };
-    let declarations = module.declarations();
-    let declarator = declarations.declarators(id).first()?;
-    let layout = declarations
-        .decls
-        .get(id)?
-        .layout(declarator, module.pool())?;
-    Some(AlignedVariable {
-        name: symbol.name,
-        alignment: layout.align,
-    })
+    aligned_variable(module.declarations(), module.pool(), id, symbol.name)
 }

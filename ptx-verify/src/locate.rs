@@ -171,11 +171,11 @@ impl<'m> Locator<'m> {
     fn token_after_last(&self, keyword: &[u8], name: NameId) -> Option<Span> {
         let name = *self.indices_of(self.module.name_bytes(name)).first()?;
         let keywords = self.indices_of(keyword);
-        let count_before = keywords.partition_point(|keyword| *keyword < name);
-        let last = count_before
+        let index = keywords
+            .partition_point(|keyword| *keyword < name)
             .checked_sub(1)
-            .and_then(|last| keywords.get(last));
-        let index = last.map_or(name, |keyword| keyword + 1) as usize;
+            .and_then(|last| keywords.get(last))
+            .map_or(name, |keyword| keyword + 1) as usize;
         self.tokens.get(index).map(|token| token.span)
     }
 

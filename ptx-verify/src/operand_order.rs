@@ -1,5 +1,5 @@
-//! Operands in another order, one operand too many, and lists without parentheses: one mistake that makes several operands
-//! wrong.
+//! Operands in another order, one operand too many, and vectors or lists without braces or parentheses: one mistake that makes
+//! several operands wrong.
 
 use alloc::vec::Vec;
 use ptx_isa::internals::{
@@ -63,7 +63,11 @@ impl Explainer<'_, '_> {
                 operands.insert(to, operand);
                 self.is_legal(&operands)
             })?;
-        let kind = InstProblemKind::Reordered(named_form(selected), from as u32, to as u32);
+        let kind = InstProblemKind::Reordered {
+            form: named_form(selected),
+            from: from as u32,
+            to: to as u32,
+        };
         let part = Part::Operands(from.min(to) as u32, from.max(to) as u32);
         Some(Explanation::new(part, kind))
     }
@@ -100,7 +104,7 @@ impl Explainer<'_, '_> {
                 if self.is_legal(&joined) {
                     let is_pair = matches!(shape, OperandShape::Pair(_));
                     let first = first as u32;
-                    let kind = InstProblemKind::Apart(first, is_pair);
+                    let kind = InstProblemKind::Apart { first, is_pair };
                     return Some(Explanation::new(Part::Operands(first, first + 1), kind));
                 }
             }
@@ -130,4 +134,91 @@ impl Explainer<'_, '_> {
         }
         None
     }
+
+    /// Explains the elements of a vector in an address that are written as separate elements of the address.
+    fn missing_inner_braces(&self) -> Option<Explanation> {
+        let operands = self.query.operands();
+        for (index, operand) in operands.iter().enumerate() {
+            let OperandShape::Bracket(elements) = operand.shape else {
+                continue;
+            };
+            for start in 1..elements.len() {
+                let (first_elements, vector) = elements.split_at(start);
+                let mut address = first_elements.to_vec();
+                address.push(ActualOperand::new(OperandShape::Vector(vector)));
+                let mut grouped = operands.to_vec();
+                if let Some(entry) = grouped.get_mut(index) {
+                    *entry = ActualOperand::new(OperandShape::Bracket(&address));
+                }
+                // Another target may be needed, too, which is reported afterwards.
+                let form = self.environment.select(&self.query.with_operands(&grouped));
+                let is_legal_on_a_target = form.is_ok_and(|form| {
+                    let mut violations = form.violations().as_slice().iter();
+                    violations.all(|violation| matches!(violation, Violation::RequiresTarget(_)))
+                });
+                if is_legal_on_a_target {
+                    let last = elements.len() as u32 - 1;
+                    let (index, start) = (index as u32, start as u32);
+                    let kind = InstProblemKind::MissingInnerBraces {
+                        operand: index,
+                        first: start,
+                        last,
+                    };
+                    return Some(Explanation::new(Part::Elements(index, start, last), kind));
+                }
+            }
+        }
+        None
+    }
+
+    /// Explains the elements of a vector that are written as separate operands.
+    pub(crate) fn missing_braces(&self) -> Option<Explanation> {
+        let operands = self.query.operands();
+        if self.search == Search::None {
+            return None;
+        }
+        // The first and the last operand of the only possible vector.
+        let mut vector: Option<(u32, u32)> = None;
+        for length in [2, 4, 8] {
+            if operands.len() > MAX_OPERANDS + length - 1 {
+                continue;
+            }
+            for (start, elements) in operands.windows(length).enumerate() {
+                if !elements.iter().all(may_be_element) {
+                    continue;
+                }
+                let mut grouped = operands.to_vec();
+                let operand = ActualOperand::new(OperandShape::Vector(elements));
+                grouped.splice(start..start + length, [operand]);
+                if self.is_legal(&grouped) {
+                    if let Some((first, last)) = vector {
+                        return Some(braces(first, last, false));
+                    }
+                    vector = Some((start as u32, (start + length - 1) as u32));
+                }
+            }
+        }
+        match vector {
+            Some((first, last)) => Some(braces(first, last, true)),
+            None => self.missing_inner_braces(),
+        }
+    }
+}
+
+/// Returns `true` if an operand may be an element of a vector.
+fn may_be_element(operand: &ActualOperand<'_>) -> bool {
+    match operand.shape {
+        OperandShape::Register(_) | OperandShape::Discard => true,
+        shape => shape.constant_kind().is_some(),
+    }
+}
+
+/// Explains missing braces around operands. `is_only` states that no other operands can be the elements.
+fn braces(first: u32, last: u32, is_only: bool) -> Explanation {
+    let kind = InstProblemKind::MissingBraces {
+        first,
+        last,
+        is_only,
+    };
+    Explanation::new(Part::Operands(first, last), kind)
 }

@@ -79,7 +79,7 @@ impl WrongInst<'_> {
                 }
                 _ => None,
             },
-            InstProblemKind::Count(_, found, least, ..) if found + 1 == *least => {
+            InstProblemKind::Count { count, least, .. } if count + 1 == *least => {
                 self.missing_operand(query)
             }
             InstProblemKind::Repairable { .. }
@@ -168,10 +168,10 @@ impl WrongInst<'_> {
             .filter(|repair| repair.fits_operands())
             .filter_map(|repair| repair.edit().modifier())
             .collect();
-        let type_of_inst = types
+        let modifier = types
             .iter()
-            .find(|modifier| query.modifiers().contains(modifier));
-        let modifier = type_of_inst.or(types.first())?;
+            .find(|modifier| query.modifiers().contains(modifier))
+            .or(types.first())?;
         let name = name(self.module, self.body, register);
         let block_start =
             format!("{{\n\t.reg {ty} %negated;\n\t{opcode}{modifier} %negated, {name};\n\t");
@@ -243,8 +243,9 @@ impl WrongInst<'_> {
             return None;
         }
         let source = self.body.source_span(self.stmt).of(self.module.source());
-        let text = core::str::from_utf8(source).ok()?;
-        let text = text.replacen(long.text(), half.text(), 1);
+        let text = core::str::from_utf8(source)
+            .ok()?
+            .replacen(long.text(), half.text(), 1);
         let (first, second) = split_access(&text, bytes)?;
         Some(Repair {
             note: format!("for example as two accesses with `{half}`"),

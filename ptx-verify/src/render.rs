@@ -34,8 +34,7 @@ impl<'m> Renderer<'m> {
     fn diagnostic(&mut self, finding: &Finding) -> Diagnostic {
         let mut edited = self.edited_statement(finding.location, finding.edited_text.as_deref());
         let place = self.place(edited.as_mut(), finding.location);
-        let problem = finding.problem.clone();
-        let text = problem.text(self.wording, place.text);
+        let text = finding.problem.clone().text(self.wording, place.text);
         let mut diagnostic = match text.severity {
             Severity::Error => Diagnostic::error(text.code, place.span, text.message),
             Severity::Warning => Diagnostic::warning(text.code, place.span, text.message),

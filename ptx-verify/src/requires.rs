@@ -34,14 +34,14 @@ impl Reason {
     }
 
     ptx_isa::getters! {
-            const;
-            /// The first occurrence, counted from the start of the source.
-            span: Span = span;
-            /// The number of occurrences in the module.
-            count: usize = count;
-    /// The versions and targets that have the instruction or feature.
-            availability: &Availability = &availability;
-        }
+        const;
+        /// The first occurrence, counted from the start of the source.
+        span: Span = span;
+        /// The number of occurrences in the module.
+        count: usize = count;
+        /// The versions and targets that have the instruction or feature.
+        availability: &Availability = &availability;
+    }
 }
 
 /// The requirements of a module.
@@ -71,11 +71,11 @@ impl Requirements {
     }
 
     ptx_isa::getters! {
-            /// The versions and targets for which each function that the module defines is legal, in the order of the source.
-            functions: &[(FuncId, Availability)] = &functions;
-    /// The features that not all versions and targets have, in the order of the source.
-    reasons: &[Reason] = &reasons;
-        }
+        /// The versions and targets for which each function that the module defines is legal, in the order of the source.
+        functions: &[(FuncId, Availability)] = &functions;
+        /// The features that not all versions and targets have, in the order of the source.
+        reasons: &[Reason] = &reasons;
+    }
 
     /// The requirements of a function, each with its first use in the function, in the order of the source.
     ///

@@ -26,22 +26,38 @@ pub(crate) enum InstProblemKind {
         /// The rule that they violate.
         rule: Option<(NamedForm, &'static Rule)>,
     },
-    /// The elements of a vector are separate operands. The indices of the first and the last one, and whether no other operands can be the elements.
-    MissingBraces(u32, u32, bool),
-    /// The elements of a vector are separate elements of an operand. The indices of the operand, of the first and of the last element.
-    MissingInnerBraces(u32, u32, u32),
+    /// The elements of a vector are separate operands.
+    MissingBraces {
+        first: u32,
+        last: u32,
+        /// No other operands can be the elements.
+        is_only: bool,
+    },
+    /// The elements of a vector are separate elements of an operand.
+    MissingInnerBraces {
+        operand: u32,
+        first: u32,
+        last: u32,
+    },
     /// The condition of a branch is the operand with this index.
     Condition(u32),
     /// The result is missing. The opcode without a result that may be meant; if there is none, the result may be `_`.
     WithoutResult(Option<Opcode>),
     /// Two modifiers that exclude each other.
     Conflict(Modifier, Modifier),
-    /// An operand is in the wrong place: its index, and the index at which it is legal.
-    Reordered(NamedForm, u32, u32),
+    /// The operand at index `from` is legal at index `to`.
+    Reordered {
+        form: NamedForm,
+        from: u32,
+        to: u32,
+    },
     /// The operand with this index is not expected.
     Extra(NamedForm, u32),
-    /// One operand is written as two. The index of the first one, and whether the operand is a pair; otherwise it is an address.
-    Apart(u32, bool),
+    /// One operand is written as two. It is a pair, or else an address.
+    Apart {
+        first: u32,
+        is_pair: bool,
+    },
     /// The arguments of a call, and the results before its function, are not in parentheses. The indices of the function and of the last operand.
     MissingParentheses(u32, u32),
     Modifier(ModifierReason, Modifier, NamedForm),
@@ -49,9 +65,15 @@ pub(crate) enum InstProblemKind {
     /// The modifiers are in no row of the form's table, or no form takes them together.
     ModifierCombination(NamedForm),
     Operand(OperandMismatch),
-    /// A wrong number of operands. The number, the least and the most expected number, and whether the instruction is legal without the operands after
-    /// the most expected number.
-    Count(NamedForm, usize, usize, usize, bool),
+    /// A wrong number of operands.
+    Count {
+        form: NamedForm,
+        count: usize,
+        least: usize,
+        most: usize,
+        /// The instruction is legal without the operands after the first `most` ones.
+        is_legal_without_extra: bool,
+    },
     Rule(NamedForm, &'static Rule),
     /// A texture without a sampler although each has a separate one.
     NoSampler,
@@ -99,7 +121,11 @@ impl InstProblem {
             InstProblemKind::Repairable { repairs, rule } => {
                 repair::text(&signature, &repairs, rule)
             }
-            InstProblemKind::MissingBraces(first, last, is_only) => {
+            InstProblemKind::MissingBraces {
+                first,
+                last,
+                is_only,
+            } => {
                 let text = in_braces(op, found, first, last);
                 if is_only {
                     text.machine_applicable()
@@ -108,8 +134,7 @@ impl InstProblem {
                 }
             }
             InstProblemKind::UnknownInstruction(opcode) => {
-                let names = opcode.instructions().iter().map(|i| i.name());
-                let names: Vec<&str> = names.collect();
+                let names: Vec<&str> = opcode.instructions().iter().map(|i| i.name()).collect();
                 Text::error(
                     Code::UnknownInstruction,
                     format!("unknown instruction `{op}`"),
@@ -117,33 +142,39 @@ impl InstProblem {
                 .help(format!("instructions of this opcode: {}", list(&names)))
             }
             InstProblemKind::Operand(mismatch) => mismatch.text(&signature, wording, found),
-            InstProblemKind::Reordered(form, from, to) => reordered(op, found, form, from, to),
+            InstProblemKind::Reordered { form, from, to } => reordered(op, found, form, from, to),
             InstProblemKind::Extra(form, extra) => {
                 let message = format!("unexpected operand `{found}` of `{op}`");
                 let text = Text::error(Code::UnexpectedOperand, message).help(form.syntax());
                 // The operand and a neighbor are replaced by the neighbor.
-                let (neighbor, both) = match extra.checked_sub(1) {
+                let (neighbor, operand_pair) = match extra.checked_sub(1) {
                     Some(previous) => (previous, Part::Operands(previous, extra)),
                     None => (1, Part::Operands(0, 1)),
                 };
-                text.fix(both, Side::CopyOf(Part::Operand(neighbor)), "")
+                text.fix(operand_pair, Side::CopyOf(Part::Operand(neighbor)), "")
             }
-            InstProblemKind::Apart(first, is_pair) => joined(op, found, first, is_pair),
+            InstProblemKind::Apart { first, is_pair } => joined(op, found, first, is_pair),
             InstProblemKind::MissingParentheses(function, last) => {
                 in_parentheses(found, function, last)
             }
-            InstProblemKind::Count(form, found, least, most, extra) => {
+            InstProblemKind::Count {
+                form,
+                count,
+                least,
+                most,
+                is_legal_without_extra,
+            } => {
                 let expected = match most - least {
                     0 => counted(least as u64, "operand"),
                     1 => format!("{least} or {most} operands"),
                     _ => format!("{least} to {most} operands"),
                 };
-                let message = format!("expected {expected} of `{op}`, found {found}");
+                let message = format!("expected {expected} of `{op}`, found {count}");
                 let text = Text::error(Code::OperandCount, message).help(form.syntax());
                 match most.checked_sub(1) {
-                    _ if !extra => text,
+                    _ if !is_legal_without_extra => text,
                     Some(last) => text.fix(Part::AfterOperand(last as u32), Side::Whole, ""),
-                    None => text.fix(Part::Operands(0, found as u32 - 1), Side::Whole, ""),
+                    None => text.fix(Part::Operands(0, count as u32 - 1), Side::Whole, ""),
                 }
             }
             InstProblemKind::Rule(form, rule) => {
@@ -190,8 +221,12 @@ impl InstProblemKind {
     ) -> Option<Text> {
         let op = signature.text();
         Some(match *self {
-            Self::MissingInnerBraces(nth, first, last) => {
-                let (start, end) = (Part::Element(nth, first), Part::Element(nth, last));
+            Self::MissingInnerBraces {
+                operand,
+                first,
+                last,
+            } => {
+                let (start, end) = (Part::Element(operand, first), Part::Element(operand, last));
                 let message = format!(
                     "expected a vector in braces in the address of `{op}`, found {}",
                     counted(last - first + 1, "value")
@@ -305,8 +340,8 @@ fn condition(op: &str, found: &str, index: u32) -> Text {
         "expected the condition `{found}` as a guard before `{op}`, found it as an operand"
     );
     let text = Text::error(Code::OperandCount, message)
-        .help(format!("write `@{found} {op}` and the label"));
-    let text = text.fix(Part::Opcode, Side::Before, format!("@{found} "));
+        .help(format!("write `@{found} {op}` and the label"))
+        .fix(Part::Opcode, Side::Before, format!("@{found} "));
     match index {
         0 => text.fix(Part::Operands(0, 1), Side::CopyOf(Part::Operand(1)), ""),
         index => text.fix(Part::AfterOperand(index - 1), Side::Whole, ""),

@@ -353,8 +353,7 @@ impl OperandMismatch {
     }
 
     fn constants(&self) -> String {
-        let range = self.operand.range();
-        match range.map(|r| (r.low(), r.high(), r.step())) {
+        match self.operand.range().map(|r| (r.low(), r.high(), r.step())) {
             Some((low, high, 0)) => format!("a power of two from {low} to {high}"),
             Some((low, high, _)) if low == high => format!("the constant {low}"),
             Some((low, high, step)) if high - low == step => format!("{low} or {high}"),
