@@ -16,7 +16,7 @@ use crate::context::FunctionContext;
 /// An address as the sum of a number for each sample thread, multiples of loop counters, and a remainder that is uniform in the CTA.
 pub(crate) struct Parts {
     /// The number of each sample thread. It depends on the thread index.
-    pub(crate) own: Vec<i64>,
+    pub(crate) by_sample: Vec<i64>,
     /// The symbols of the remainder with their factors.
     pub(crate) shared: BTreeMap<AffineSymbolId, i64>,
     /// Loop counters with their factors.
@@ -36,7 +36,7 @@ impl Parts {
         form: &Affine,
     ) -> Option<Self> {
         let mut parts = Self {
-            own: vec![form.constant(); threads.samples().len()],
+            by_sample: vec![form.constant(); threads.samples().len()],
             shared: BTreeMap::new(),
             counters: BTreeMap::new(),
             uses_size: false,
@@ -51,7 +51,7 @@ impl Parts {
     /// Returns an address of which nothing is known.
     pub(crate) fn unknown(threads: &ThreadValues<'_>) -> Self {
         Self {
-            own: vec![0; threads.samples().len()],
+            by_sample: vec![0; threads.samples().len()],
             shared: BTreeMap::new(),
             counters: BTreeMap::new(),
             uses_size: false,
@@ -65,10 +65,11 @@ impl Parts {
         cx: &FunctionContext<'_>,
         values: &Values,
         threads: &mut ThreadValues<'_>,
-        (form, iteration): (&Affine, i64),
+        form: &Affine,
+        iteration: i64,
     ) -> Option<Self> {
         let mut parts = Self::unknown(threads);
-        parts.own.fill(form.constant());
+        parts.by_sample.fill(form.constant());
         for term in form.terms() {
             let product = match values.symbol(term.symbol)? {
                 AffineSymbol::Product(a, b) => {
@@ -106,7 +107,7 @@ impl Parts {
                 if threads.special(register, component, 0).is_some() =>
             {
                 self.uses_size |= register == SpecialReg::Ntid;
-                for (sample, number) in self.own.iter_mut().enumerate() {
+                for (sample, number) in self.by_sample.iter_mut().enumerate() {
                     let value = threads.special(register, component, sample)?;
                     *number = number.wrapping_add(factor.wrapping_mul(value as i64));
                 }
@@ -116,7 +117,7 @@ impl Parts {
             }
             AffineSymbol::Value { value, .. } => {
                 if let Some(values_of_threads) = numbers(values, threads, symbol, 0) {
-                    for (number, value) in self.own.iter_mut().zip(values_of_threads) {
+                    for (number, value) in self.by_sample.iter_mut().zip(values_of_threads) {
                         *number = number.wrapping_add(factor.wrapping_mul(value));
                     }
                 } else if is_likely_uniform(cx, value) {
@@ -169,7 +170,7 @@ impl Parts {
 
     /// Adds `factor * first * second` in each thread.
     fn add_products(&mut self, first: &[i64], second: &[i64], factor: i64) {
-        for (number, (a, b)) in self.own.iter_mut().zip(first.iter().zip(second)) {
+        for (number, (a, b)) in self.by_sample.iter_mut().zip(first.iter().zip(second)) {
             *number = number.wrapping_add(a.wrapping_mul(*b).wrapping_mul(factor));
         }
     }

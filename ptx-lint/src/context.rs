@@ -9,7 +9,7 @@ use core::cmp::Ordering;
 
 use ptx_analysis::asynchrony::{Certainty, Violation};
 use ptx_analysis::calls::CallGraph;
-use ptx_analysis::cfg::Cfg;
+use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::dead_code::LiveCode;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::incremental::EvaluationLimit;
@@ -376,8 +376,7 @@ impl<'a> FunctionContext<'a> {
 
     /// Returns `true` if the function accesses shared memory.
     pub(crate) fn has_shared(&self) -> bool {
-        let accesses = self.accesses().map(Accesses::all).unwrap_or_default();
-        accesses.iter().any(|access| {
+        self.accesses().map(Accesses::all).unwrap_or_default().iter().any(|access| {
         matches!(access.space, Space::State(space) if space.base() == StateSpace::Shared)
     })
     }
@@ -388,6 +387,31 @@ impl<'a> FunctionContext<'a> {
             Statement::Inst(inst) => Some(self.facts().inst(inst)),
             _ => None,
         }
+    }
+
+    /// The last instruction of a block.
+    pub(crate) fn last_instruction(&self, block: BlockId) -> Option<(StmtId, Facts<'a>)> {
+        let block = self.cfg().block(block)?;
+        self.body().range(block.first, block.end).rev().find_map(
+            |(stmt, statement)| match statement {
+                Statement::Inst(inst) => Some((stmt, self.facts().inst(inst))),
+                _ => None,
+            },
+        )
+    }
+
+    /// The statements of a block after one of its statements; none for a statement outside of blocks.
+    pub(crate) fn later_in_block(
+        &self,
+        stmt: StmtId,
+    ) -> impl Iterator<Item = (StmtId, Statement)> + 'a {
+        let body = self.body();
+        self.cfg()
+            .of_statement(stmt)
+            .and_then(|id| self.cfg().block(id))
+            .map(|block| body.range(stmt, block.end).skip(1))
+            .into_iter()
+            .flatten()
     }
 
     /// The size and alignment of a variable.

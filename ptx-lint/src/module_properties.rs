@@ -153,10 +153,10 @@ pub(crate) fn stack_address_conversions(module: &Module) -> Vec<bool> {
         .map(|id| {
             let signature = module.signature(id);
             let modifiers: Vec<_> = signature.modifiers().collect();
-            let conversion = signature
+            signature
                 .opcode()
-                .and_then(|opcode| conversion(opcode, &modifiers));
-            conversion.is_some_and(|c| c.to_generic && c.space == StateSpace::Local)
+                .and_then(|opcode| conversion(opcode, &modifiers))
+                .is_some_and(|c| c.to_generic && c.space == StateSpace::Local)
         })
         .collect()
 }

@@ -9,7 +9,6 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
-use ptx_ir::facts::Facts;
 use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::Action;
 
@@ -42,7 +41,7 @@ pub(crate) fn warp_uniform_branches(
     let mut examined = 0;
     let mut uniform_branches = Vec::new();
     for block in candidates {
-        let Some((stmt, facts)) = last(cx, block) else {
+        let Some((stmt, facts)) = cx.last_instruction(block) else {
             continue;
         };
         if threads.guard(stmt, &facts).is_some() {
@@ -63,15 +62,15 @@ pub(crate) fn warp_uniform_branches(
             ssa,
             likely,
             threads: &mut threads,
-            seen: Vec::new(),
+            unknown_in_threads: Vec::new(),
             unknown: Vec::new(),
             loop_values: Vec::new(),
         };
         if condition.collect(guard).is_some() && condition.is_warp_uniform(guard) == Some(true) {
             uniform_branches.push(block);
         }
-        let seen = condition.seen;
-        threads.forget(&seen);
+        let unknown_in_threads = condition.unknown_in_threads;
+        threads.forget(&unknown_in_threads);
     }
     uniform_branches
 }
@@ -105,16 +104,6 @@ fn is_barrier(action: Action) -> bool {
     )
 }
 
-/// The last instruction of a block.
-fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(StmtId, Facts<'a>)> {
-    let block = cx.cfg().block(block)?;
-    let mut statements = cx.body().range(block.first, block.end).rev();
-    statements.find_map(|(stmt, statement)| match statement {
-        Statement::Inst(inst) => Some((stmt, cx.facts().inst(inst))),
-        _ => None,
-    })
-}
-
 /// An unknown value that is the same in the threads of a warp.
 struct UnknownValue {
     value: ValueId,
@@ -136,7 +125,7 @@ struct Condition<'t, 'a, 'c> {
     likely: &'a FunctionUniformity,
     threads: &'t mut ThreadValues<'a>,
     /// The values that are not known in each thread.
-    seen: Vec<ValueId>,
+    unknown_in_threads: Vec<ValueId>,
     /// The values for which numbers are assumed.
     unknown: Vec<UnknownValue>,
     /// A value comes after those that its initial value depends on.
@@ -153,13 +142,13 @@ impl Condition<'_, '_, '_> {
                 self.add_loop_value(value)?;
                 continue;
             }
-            if self.seen.contains(&value) || self.threads.value(value).is_some() {
+            if self.unknown_in_threads.contains(&value) || self.threads.value(value).is_some() {
                 continue;
             }
-            if self.seen.len() >= MOST_VALUES {
+            if self.unknown_in_threads.len() >= MOST_VALUES {
                 return None;
             }
-            self.seen.push(value);
+            self.unknown_in_threads.push(value);
             match self.ssa.value(value) {
                 Value::Def { stmt, variable, .. } => {
                     let operands = self.operands_of_computation(stmt);
@@ -193,8 +182,7 @@ impl Condition<'_, '_, '_> {
                 && f.member_mask().is_none()
         });
         if is_computation {
-            let reads = self.ssa.uses(stmt).iter();
-            reads.map(|read| read.value).collect()
+            self.ssa.uses(stmt).iter().map(|read| read.value).collect()
         } else {
             Vec::new()
         }
@@ -282,7 +270,7 @@ impl Condition<'_, '_, '_> {
 
     /// Assumes the numbers of a round for the unknown values, and forgets the values that were computed from the assumptions before.
     fn assume(&mut self, numbers: &[u64; NUMBERS.len()], round: usize) -> Option<()> {
-        self.threads.forget(&self.seen);
+        self.threads.forget(&self.unknown_in_threads);
         let special = (round / NUMBERS.len()) as u64;
         for (index, unknown) in self.unknown.iter().enumerate() {
             let number = if unknown.is_special {

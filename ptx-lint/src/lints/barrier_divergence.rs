@@ -276,20 +276,13 @@ pub(super) fn with_cause(
     finding: Finding,
     causes: &[BlockId],
 ) -> Finding {
-    match causes.first().and_then(|branch| last(cx, *branch)) {
+    match causes
+        .first()
+        .and_then(|branch| cx.last_instruction(*branch))
+    {
         Some((stmt, _)) => finding.with_label(cx.span(stmt), "threads diverge here"),
         None => finding,
     }
-}
-
-/// Returns the last instruction of a block.
-pub(super) fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(StmtId, Facts<'a>)> {
-    let block = cx.cfg().block(block)?;
-    let mut statements = cx.body().range(block.first, block.end).rev();
-    statements.find_map(|(stmt, statement)| match statement {
-        Statement::Inst(inst) => Some((stmt, cx.facts().inst(inst))),
-        _ => None,
-    })
 }
 
 /// Returns `true` if no block that dominates an instruction and is dominated by a branch has a barrier before the instruction. When threads leave a

@@ -243,8 +243,7 @@ fn definition(cx: &FunctionContext<'_>, stmt: StmtId, register: RegId) -> Option
 /// Returns the number of writes of a register.
 fn write_count(cx: &FunctionContext<'_>, register: RegId) -> usize {
     let Some(ssa) = cx.ssa() else { return 0 };
-    let mut variables = cx.analysis().variables().of(register.into());
-    let Some(register_variable) = variables.next() else {
+    let Some(register_variable) = cx.analysis().variables().of(register.into()).next() else {
         return 0;
     };
     ssa.values()

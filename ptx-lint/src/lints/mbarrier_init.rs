@@ -12,7 +12,6 @@ use ptx_ir::facts::Space;
 use ptx_ir::{EntityId as _, FunctionKind, StmtId};
 use ptx_isa::{Action, StateSpace};
 
-use super::barrier_divergence::last;
 use super::protocols;
 use crate::addresses::Parts;
 use crate::context::{FunctionContext, Reached};
@@ -85,7 +84,7 @@ fn has_several_threads(
     let block = cx.cfg().of_statement(inst.stmt)?;
     let mut set = *sets.get(block.index())?;
     for branch in cx.divergence()?.causes(block, Uniformity::Cta) {
-        let (stmt, facts) = last(cx, branch)?;
+        let (stmt, facts) = cx.last_instruction(branch)?;
         threads.guard(stmt, &facts)?;
     }
     if inst.facts.guard().is_some() {
@@ -98,7 +97,7 @@ fn has_several_threads(
     }
     let address = Parts::new(cx, cx.values()?, threads, &access?.address?)?;
     let mut addresses = address
-        .own
+        .by_sample
         .iter()
         .enumerate()
         .filter(|(sample, _)| set >> sample & 1 == 1)

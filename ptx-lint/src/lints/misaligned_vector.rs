@@ -190,13 +190,12 @@ fn declaration_finding(
     let message = format!(
         "accesses of `{name}` may not be aligned: it is declared with an alignment of {alignment}"
     );
-    let finding = cx.finding(
+    let mut finding = cx.finding(
         Lint::MisalignedVector,
         Certainty::Possible,
         access.stmt,
         message,
-    );
-    let mut finding = finding.with_help("declare the alignment that the largest access needs, such as `.align 16`, or use narrower accesses");
+    ).with_help("declare the alignment that the largest access needs, such as `.align 16`, or use narrower accesses");
     match declaration {
         Some(span) => {
             finding.repeat(finding.diagnostic.span);

@@ -96,7 +96,7 @@ impl Lanes {
             None => {
                 let values = cx.values()?;
                 let (address, _) = values.without_wrap(&access.address?, 64);
-                let addresses = Parts::new(cx, values, threads, &address)?.own;
+                let addresses = Parts::new(cx, values, threads, &address)?.by_sample;
                 let first = addresses.get(first_thread).copied()?;
                 let offsets = core::array::from_fn(|lane| {
                     let address = addresses.get(first_thread + lane);
@@ -146,14 +146,14 @@ impl Lanes {
     }
 
     /// Returns the minimum number of distinct sectors of global memory over all positions of the lowest address in its sector, if it exceeds a number.
-    pub(crate) fn sectors_above(&self, most: u64) -> Option<u64> {
+    pub(crate) fn sectors_above(&self, max_sectors: u64) -> Option<u64> {
         let addresses = self.relative_addresses();
         let alignment = 1 << self.bytes.trailing_zeros().min(SECTOR.trailing_zeros());
         let mut least = None;
         for start in (0..SECTOR).step_by(alignment) {
             let moved = addresses.map(|address| address.wrapping_add(start));
             let needed = sectors(&moved, self.bytes, self.mask);
-            if needed <= most {
+            if needed <= max_sectors {
                 return None;
             }
             least = Some(least.map_or(needed, |least: u64| least.min(needed)));

@@ -24,7 +24,7 @@ use pending::{Pair, Pending};
 /// The maximum number of compared pairs of accesses in a function.
 const MAX_PAIRS: usize = 1 << 12;
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     if !cx.has_shared() {
         return;
     }
@@ -59,7 +59,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             };
             races
                 .entry(second.stmt)
-                .and_modify(|known| known.add(race))
+                .and_modify(|earlier| earlier.add(race))
                 .or_insert(race);
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
                 .or_insert(Race::new(Certainty::Possible, access.stmt));
         }
     }
-    report(cx, races, found);
+    report(cx, races, findings);
 }
 
 /// A race of an access.
@@ -111,7 +111,7 @@ impl Race {
 
 /// Adds the findings. One barrier, after the block of the first access or before that of the second one, orders all accesses of both blocks: these are
 /// further places of one finding.
-fn report(cx: &FunctionContext<'_>, races: BTreeMap<StmtId, Race>, found: &mut Vec<Finding>) {
+fn report(cx: &FunctionContext<'_>, races: BTreeMap<StmtId, Race>, findings: &mut Vec<Finding>) {
     let block = |stmt| cx.cfg().of_statement(stmt);
     // The indices of the findings.
     let mut reported: BTreeMap<_, usize> = BTreeMap::new();
@@ -121,11 +121,13 @@ fn report(cx: &FunctionContext<'_>, races: BTreeMap<StmtId, Race>, found: &mut V
             (cause, (false, block(stmt))),
             (cause, (true, block(race.other))),
         ];
-        let known = keys.iter().find_map(|key| reported.get(key).copied());
-        let index = known.unwrap_or(found.len());
-        match found.get_mut(index) {
+        let index = keys
+            .iter()
+            .find_map(|key| reported.get(key).copied())
+            .unwrap_or(findings.len());
+        match findings.get_mut(index) {
             Some(finding) => finding.repeat(cx.span(stmt)),
-            None => found.push(finding(cx, stmt, race)),
+            None => findings.push(finding(cx, stmt, race)),
         }
         for key in keys {
             reported.entry(key).or_insert(index);

@@ -32,9 +32,9 @@ struct Reads {
 }
 
 /// Adds a finding for each register, at its first read; possible findings of registers that are read first in the same block are one finding.
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let Some(ssa) = cx.ssa() else { return };
-    carry::check(cx, found);
+    carry::check(cx, findings);
     let Some(mut search) = Search::new(cx, ssa) else {
         return;
     };
@@ -61,7 +61,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         let are_possible = [a, b].map(|reads| reads.certainty) == [Certainty::Possible; 2];
         are_possible && block(a) == block(b)
     });
-    found.extend(groups.filter_map(|group| finding(cx, ssa, group)));
+    findings.extend(groups.filter_map(|group| finding(cx, ssa, group)));
 }
 
 fn add(
@@ -70,7 +70,7 @@ fn add(
     certainty: Certainty,
     written: Option<StmtId>,
 ) {
-    let new = Reads {
+    let first_read = Reads {
         variable: read.variable,
         certainty,
         first: read.stmt,
@@ -79,10 +79,10 @@ fn add(
     };
     match registers.get_mut(&read.variable) {
         None => {
-            registers.insert(read.variable, new);
+            registers.insert(read.variable, first_read);
         }
         // Definite reads hide possible ones.
-        Some(reads) if reads.certainty < certainty => *reads = new,
+        Some(reads) if reads.certainty < certainty => *reads = first_read,
         Some(reads) if reads.certainty == certainty => reads.later.push(read.stmt),
         Some(_) => {}
     }
@@ -91,7 +91,7 @@ fn add(
 fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Finding> {
     let (reads, other_registers) = group.split_first()?;
     let name = name(cx, ssa, reads.variable);
-    let also = match other_registers.len() {
+    let other_names = match other_registers.len() {
         0 => String::new(),
         1 => String::from(", as may another register"),
         count => format!(", as may {count} other registers"),
@@ -102,7 +102,7 @@ fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Findi
             "write the register first, or read the intended register",
         ),
         Certainty::Possible => (
-            format!("{name} may be read here before it is written{also}"),
+            format!("{name} may be read here before it is written{other_names}"),
             "write the register on every path to this instruction, or read it only on paths that write it",
         ),
     };

@@ -12,7 +12,7 @@ use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
 use ptx_ir::EntityId as _;
 use ptx_ir::{Operand, Statement};
 
-use super::barrier_divergence::{Split, last, with_cause};
+use super::barrier_divergence::{Split, with_cause};
 use crate::context::{FunctionContext, Reached};
 use crate::divergence::Divergence;
 use crate::{Certainty, Finding, Lint};
@@ -147,7 +147,9 @@ impl MaskCheck<'_, '_, '_> {
         let mut is_exact =
             self.divergence.level(self.block) <= Uniformity::Warp || !self.causes.is_empty();
         for branch in &self.causes {
-            is_exact &= last(self.cx, *branch)
+            is_exact &= self
+                .cx
+                .last_instruction(*branch)
                 .and_then(|(stmt, facts)| self.threads.guard(stmt, &facts))
                 .is_some();
         }

@@ -103,9 +103,8 @@ impl<'p> Moves<'p> {
 impl LintSession {
     /// Moves findings after a change that did not change the ids of functions.
     pub(super) fn move_findings(&mut self, module: &Module) {
-        let after = FunctionSpans::new(module);
-        let before = core::mem::take(&mut self.spans);
-        let moves = Moves::new(&before, &after, Some);
+        let old_spans = core::mem::replace(&mut self.spans, FunctionSpans::new(module));
+        let moves = Moves::new(&old_spans, &self.spans, Some);
         if !moves.is_empty() {
             self.functions
                 .iter_mut()
@@ -115,6 +114,5 @@ impl LintSession {
             self.kernels
                 .for_each_finding(|finding| moves.apply(finding));
         }
-        self.spans = after;
     }
 }

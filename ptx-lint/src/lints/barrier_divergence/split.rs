@@ -9,7 +9,7 @@ use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::facts::{Facts, Flow};
 use ptx_ir::{EntityId as _, Statement, StmtId};
 
-use super::{LANES, last};
+use super::LANES;
 use crate::context::FunctionContext;
 use crate::divergence::Divergence;
 
@@ -71,7 +71,7 @@ impl<'a, 'c> Split<'a, 'c> {
     /// immediately.
     pub(in crate::lints) fn decides(&mut self, branch: BlockId, block: BlockId) -> bool {
         let (cx, divergence) = (self.cx, self.divergence);
-        let Some((stmt, facts)) = last(cx, branch) else {
+        let Some((stmt, facts)) = cx.last_instruction(branch) else {
             return false;
         };
         if !cx.analysis().dominators().dominates(branch, block)

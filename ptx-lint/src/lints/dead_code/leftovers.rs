@@ -91,21 +91,14 @@ impl<'a> Leftovers<'a> {
     fn is_overwritten_constant(&self, inst: &Reached<'_>) -> bool {
         let is_constant = read_operands(&inst.facts)
             .all(|operand| matches!(operand, Operand::Small(_) | Operand::Imm(_)));
-        let block = self
-            .cx
-            .cfg()
-            .of_statement(inst.stmt)
-            .and_then(|id| self.cx.cfg().block(id));
-        let (true, Some(block)) = (is_constant, block) else {
+        if !is_constant {
             return false;
-        };
+        }
         let Some(place) = inst.facts.registers().next().map(|mention| mention.place) else {
             return false;
         };
         self.cx
-            .body()
-            .range(inst.stmt, block.end)
-            .skip(1)
+            .later_in_block(inst.stmt)
             .take(MOST_OVERWRITE_DISTANCE)
             .find_map(|(_, statement)| match statement {
                 Statement::Inst(later) => self
@@ -198,21 +191,21 @@ impl<'a> Leftovers<'a> {
             _ => None,
         };
         let body = self.cx.body();
-        let before: Vec<InstId> = body
+        let earlier_instructions: Vec<InstId> = body
             .range(block.first, inst.stmt)
             .rev()
             .filter_map(instruction)
             .take(NEARBY_INSTRUCTIONS)
             .collect();
-        let mut after = body
-            .range(inst.stmt, block.end)
+        let mut later_instructions = self
+            .cx
+            .later_in_block(inst.stmt)
             .filter_map(instruction)
-            .skip(1)
-            .take(2 * NEARBY_INSTRUCTIONS - before.len());
-        before
+            .take(2 * NEARBY_INSTRUCTIONS - earlier_instructions.len());
+        earlier_instructions
             .iter()
             .any(|earlier| self.computes_same(*earlier, inst) || self.reloads(*earlier, inst))
-            || after.any(|later| self.computes_same(later, inst))
+            || later_instructions.any(|later| self.computes_same(later, inst))
     }
 
     /// Returns `true` if two instructions have the same mnemonic and read the same operands.

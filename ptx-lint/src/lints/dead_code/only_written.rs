@@ -71,8 +71,9 @@ fn finding(
     let (first, later) = stores.split_first()?;
     let (name, declaration) = name_and_declaration(cx, variable)?;
     let message = format!("`{name}` is written here but never read");
-    let finding = cx.finding(Lint::DeadCode, Certainty::Definite, *first, message);
-    let mut finding = finding.with_help("remove the stores and the variable");
+    let mut finding = cx
+        .finding(Lint::DeadCode, Certainty::Definite, *first, message)
+        .with_help("remove the stores and the variable");
     if let Some(declaration) = declaration {
         finding = finding.with_label(declaration, "declared here");
     }

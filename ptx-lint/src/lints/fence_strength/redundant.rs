@@ -78,8 +78,7 @@ fn side_without_accesses(
     position: &FencePosition<'_>,
 ) -> Option<Side> {
     [Side::Before, Side::After].into_iter().find(|side| {
-        let steps = code.reachable_steps(cx, position, *side);
-        steps
+        code.reachable_steps(cx, position, *side)
             .iter()
             .all(|step| matches!(step.effect, Effect::Fence(_) | Effect::Barrier))
     })

@@ -57,16 +57,17 @@ fn needed_level(
     }
     let steps_before = code.reachable_steps(cx, position, Side::Before);
     let polls = steps_before.iter().any(|step| step.is_poll);
-    let before = global_accesses(&steps_before);
-    let after = global_accesses(&code.reachable_steps(cx, position, Side::After));
+    let accesses_before = global_accesses(&steps_before);
+    let accesses_after = global_accesses(&code.reachable_steps(cx, position, Side::After));
     let writes = |accesses: &[&Access]| accesses.iter().any(|access| access.writes);
     let reads_strongly = |accesses: &[&Access]| {
         accesses
             .iter()
             .any(|access| access.reads && access.is_strong())
     };
-    let releases = writes(&before) && (writes(&after) || reads_strongly(&after));
-    let acquires = (reads_strongly(&before) || polls) && !after.is_empty();
+    let releases =
+        writes(&accesses_before) && (writes(&accesses_after) || reads_strongly(&accesses_after));
+    let acquires = (reads_strongly(&accesses_before) || polls) && !accesses_after.is_empty();
     if !releases && !acquires {
         return Some((Level::Cta, Certainty::Possible));
     }

@@ -125,7 +125,9 @@ impl<'a, 'c> WaitingLoops<'a, 'c> {
         Some(body.iter().any(|&block| {
             let mut successors = cx.cfg().successors(block).iter();
             successors.any(|to| !body.contains(to))
-                && last(cx, block).is_some_and(|stmt| depends(ssa, stmt, &results))
+                && cx
+                    .last_instruction(block)
+                    .is_some_and(|(stmt, _)| depends(ssa, stmt, &results))
         }))
     }
 
@@ -138,25 +140,15 @@ impl<'a, 'c> WaitingLoops<'a, 'c> {
                 .filter_map(|block| cx.cfg().block(*block))
                 .flat_map(|block| cx.body().range(block.first, block.end))
                 .any(|(_, statement)| match statement {
-                    Statement::Inst(inst) => {
-                        let facts = cx.facts().inst(inst);
-                        facts
-                            .memory()
-                            .any(|access| access.writes() && !access.reads())
-                    }
+                    Statement::Inst(inst) => cx
+                        .facts()
+                        .inst(inst)
+                        .memory()
+                        .any(|access| access.writes() && !access.reads()),
                     _ => false,
                 })
         })
     }
-}
-
-/// Returns the last instruction of a block.
-fn last(cx: &FunctionContext<'_>, block: BlockId) -> Option<StmtId> {
-    let block = cx.cfg().block(block)?;
-    cx.body()
-        .range(block.first, block.end)
-        .rev()
-        .find_map(|(stmt, statement)| matches!(statement, Statement::Inst(_)).then_some(stmt))
 }
 
 /// Returns `true` if the operands of a statement are computed from one of the values. The search is limited.

@@ -16,7 +16,6 @@ use ptx_ir::facts::Space;
 use ptx_ir::{Operand, StmtId};
 use ptx_isa::{Access as Usage, Modifier, Proxy, StateSpace};
 
-use super::super::barrier_divergence::last;
 use super::super::performance;
 use super::address::{Address, Addresses};
 use super::pending::Pair;
@@ -169,8 +168,7 @@ impl SharedAccess {
         // The address is uniform, so a varying register is the stored value.
         !conflicting.is_empty()
             && ssa.uses(self.stmt).iter().any(|read| {
-                let value = threads.value(read.value);
-                value.is_some_and(|v| {
+                threads.value(read.value).is_some_and(|v| {
                     conflicting
                         .iter()
                         .any(|other| v.get(*other) != v.get(first))
@@ -405,7 +403,7 @@ fn is_exact(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, block: Blo
         return divergence.level(block) <= Uniformity::Cta;
     }
     causes.iter().all(|branch| {
-        let guard = last(cx, *branch);
-        guard.is_some_and(|(stmt, facts)| threads.guard(stmt, &facts).is_some())
+        cx.last_instruction(*branch)
+            .is_some_and(|(stmt, facts)| threads.guard(stmt, &facts).is_some())
     })
 }

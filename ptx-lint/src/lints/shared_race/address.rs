@@ -149,8 +149,8 @@ impl<'a, 'c, 't> Addresses<'a, 'c, 't> {
 impl Address {
     fn new(parts: Parts) -> Self {
         Self {
-            offsets: Offsets::new(&parts.own),
-            by_sample: parts.own,
+            offsets: Offsets::new(&parts.by_sample),
+            by_sample: parts.by_sample,
             uniform_terms: parts.shared,
             counters: parts.counters,
             uses_size: parts.uses_size,

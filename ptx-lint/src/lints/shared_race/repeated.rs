@@ -43,7 +43,7 @@ struct Iterations<'t> {
 /// The loop values that were assumed.
 #[derive(Default)]
 pub(super) struct Assumptions<'t> {
-    known: BTreeMap<ValueId, Option<Iterations<'t>>>,
+    evaluated: BTreeMap<ValueId, Option<Iterations<'t>>>,
 }
 
 impl<'t> Assumptions<'t> {
@@ -56,29 +56,27 @@ impl<'t> Assumptions<'t> {
         form: &Affine,
     ) -> Option<(Parts, Repeated)> {
         if let Some(id) = counter(values, form) {
-            return counted(cx, values, threads, (form, id));
+            return counted(cx, values, threads, form, id);
         }
         let value = only_header(cx, values, threads, form)?;
-        if !self.known.contains_key(&value) && self.known.len() >= MAX_HEADERS {
+        if !self.evaluated.contains_key(&value) && self.evaluated.len() >= MAX_HEADERS {
             return None;
         }
         let iterations = self
-            .known
+            .evaluated
             .entry(value)
             .or_insert_with(|| iterations(cx, threads, value))
             .as_mut()?;
-        let parts = Parts::with_products(cx, values, &mut iterations.first, (form, 0))?;
+        let parts = Parts::with_products(cx, values, &mut iterations.first, form, 0)?;
         let later = iterations
             .second
             .as_mut()
-            .and_then(|t| Parts::with_products(cx, values, t, (form, 1)));
-        let later =
-            later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
+            .and_then(|t| Parts::with_products(cx, values, t, form, 1));
         let repeated = Repeated {
             value: Some(value),
             id: iterations.id,
             is_uniform: iterations.is_uniform,
-            later: later.map(|later| Offsets::new(&later.own)),
+            later: later_offsets(&parts, later),
         };
         Some((parts, repeated))
     }
@@ -101,24 +99,30 @@ fn counter(values: &Values, form: &Affine) -> Option<LoopId> {
         })
 }
 
-/// The parts of such an address.
+/// The parts of an address with the number of iterations of a loop as a factor.
 fn counted(
     cx: &FunctionContext<'_>,
     values: &Values,
     threads: &mut ThreadValues<'_>,
-    (form, id): (&Affine, LoopId),
+    form: &Affine,
+    id: LoopId,
 ) -> Option<(Parts, Repeated)> {
-    let parts = Parts::with_products(cx, values, threads, (form, 0))?;
-    let later = Parts::with_products(cx, values, threads, (form, 1));
-    let later =
-        later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
+    let parts = Parts::with_products(cx, values, threads, form, 0)?;
+    let later = Parts::with_products(cx, values, threads, form, 1);
     let repeated = Repeated {
         value: None,
         id,
         is_uniform: false,
-        later: later.map(|later| Offsets::new(&later.own)),
+        later: later_offsets(&parts, later),
     };
     Some((parts, repeated))
+}
+
+/// The offsets in the second iteration, if the uniform terms and the counters are those of the first iteration.
+fn later_offsets(first: &Parts, later: Option<Parts>) -> Option<Offsets> {
+    let later =
+        later.filter(|later| later.shared == first.shared && later.counters == first.counters)?;
+    Some(Offsets::new(&later.by_sample))
 }
 
 /// The only unknown value of a loop header on which an address depends.
@@ -198,8 +202,7 @@ fn iterations<'t>(
         }
     }
     let (initial, next) = (initial?, next?);
-    let initial = threads.value(initial);
-    let initial = initial.unwrap_or(PerThread::Same(ASSUMED));
+    let initial = threads.value(initial).unwrap_or(PerThread::Same(ASSUMED));
     let is_uniform = matches!(initial, PerThread::Same(_));
     let mut first = threads.assuming(value, 0);
     first.assume(value, initial);

@@ -37,7 +37,7 @@ struct PossibleFindings {
 }
 
 /// Adds a finding for each read after a call, and one for all other reads with the same reason.
-pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+pub(super) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     if !cx
         .instructions()
         .any(|inst| inst.facts.is_known() && inst.facts.reads_carry())
@@ -69,7 +69,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
                 && let Some(clobber) = clobber(write, call, assembly)
                 && is_written(cx, stmt)
             {
-                report(cx, stmt, clobber, &mut possible, found);
+                report(cx, stmt, clobber, &mut possible, findings);
             }
             if facts.writes_carry() && facts.callees().is_none() {
                 write = Some(Write { stmt, assembly });
@@ -102,7 +102,7 @@ fn report(
     stmt: StmtId,
     clobber: Clobber,
     possible: &mut PossibleFindings,
-    found: &mut Vec<Finding>,
+    findings: &mut Vec<Finding>,
 ) {
     let mut definite = None;
     let reported = match clobber {
@@ -110,11 +110,11 @@ fn report(
         Clobber::BlockStart => &mut possible.block_start,
         Clobber::OtherAssembly { .. } => &mut possible.other_assembly,
     };
-    if let Some(finding) = reported.and_then(|index| found.get_mut(index)) {
+    if let Some(finding) = reported.and_then(|index| findings.get_mut(index)) {
         finding.repeat(cx.span(stmt));
         return;
     }
-    *reported = Some(found.len());
+    *reported = Some(findings.len());
     let certainty = match clobber {
         Clobber::Call(_) => Certainty::Definite,
         _ => Certainty::Possible,
@@ -131,7 +131,7 @@ fn report(
     let finding = cx
         .finding(Lint::UninitializedRegister, certainty, stmt, message)
         .with_help("write and read the carry flag in one sequence of instructions; in inline assembly, in one statement");
-    found.push(match clobber {
+    findings.push(match clobber {
         Clobber::Call(call) => finding.with_label(cx.span(call), "the call"),
         Clobber::BlockStart => finding,
         Clobber::OtherAssembly { write } => {

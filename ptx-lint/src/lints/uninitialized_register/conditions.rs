@@ -105,7 +105,7 @@ impl<'a> Conditions<'a> {
     }
 
     /// The conditions that hold when a statement is executed, including its guard.
-    pub(super) fn at(&mut self, stmt: StmtId) -> Rc<[Condition]> {
+    pub(super) fn at_statement(&mut self, stmt: StmtId) -> Rc<[Condition]> {
         let block = self.cx.cfg().of_statement(stmt);
         let conditions = block.map_or_else(Rc::default, |block| self.of_block(block));
         let guard = match self.cx.body().statement(stmt) {
@@ -113,18 +113,18 @@ impl<'a> Conditions<'a> {
             _ => None,
         };
         let selected = guard.and_then(|guard| self.selected(guard));
-        with(with(conditions, guard), selected)
+        with_condition(with_condition(conditions, guard), selected)
     }
 
     /// Whether an edge cannot be taken where these conditions hold.
-    pub(super) fn exclude(&mut self, edge: &Edge, known: &[Condition]) -> bool {
-        if known.is_empty() {
+    pub(super) fn exclude(&mut self, edge: &Edge, assumptions: &[Condition]) -> bool {
+        if assumptions.is_empty() {
             return false;
         }
         let of_block = self.of_block(edge.from);
         let branch = self.of_edge(edge).map(|conditions| conditions.branch);
         let mut conditions = of_block.iter().copied().chain(branch);
-        conditions.any(|condition| self.implied(known, condition) == Some(false))
+        conditions.any(|condition| self.implied(assumptions, condition) == Some(false))
     }
 
     /// Whether a condition that holds compares a phi of a block with a constant, and does not hold for the argument of the phi at a position.
@@ -132,12 +132,12 @@ impl<'a> Conditions<'a> {
         &self,
         block: BlockId,
         position: usize,
-        known: &[Condition],
+        assumptions: &[Condition],
     ) -> bool {
         let Some(values) = self.cx.values() else {
             return false;
         };
-        known.iter().any(|condition| {
+        assumptions.iter().any(|condition| {
             let Some(phi) = condition.compared else {
                 return false;
             };
@@ -155,8 +155,8 @@ impl<'a> Conditions<'a> {
         })
     }
 
-    /// The conditions that hold on a path that comes from an edge to where others hold, in one iteration of the loops around them.
-    pub(super) fn before(&self, edge: &Edge, path: &Rc<[Condition]>) -> Rc<[Condition]> {
+    /// The conditions of a path that is extended at its start by an edge, within one iteration of the loops around it.
+    pub(super) fn extend_path(&self, edge: &Edge, path: &Rc<[Condition]>) -> Rc<[Condition]> {
         let dominators = self.cx.analysis().dominators();
         if dominators.dominates(edge.to, edge.from) {
             return Rc::default();
@@ -175,15 +175,17 @@ impl<'a> Conditions<'a> {
             .collect()
     }
 
-    /// Whether a condition holds where others are known.
-    pub(super) fn implied(&self, known: &[Condition], condition: Condition) -> Option<bool> {
+    /// The truth of a condition where other conditions hold; `None` if they do not imply it.
+    pub(super) fn implied(&self, assumptions: &[Condition], condition: Condition) -> Option<bool> {
         let values = self.cx.values()?;
-        let mut related = known.iter().filter(|known| known.is_related(&condition));
-        related.find_map(|known| {
-            let known = (known.predicate, known.holds);
-            let truth = values.implied(known, condition.predicate)?;
-            Some(truth == condition.holds)
-        })
+        assumptions
+            .iter()
+            .filter(|assumption| assumption.is_related(&condition))
+            .find_map(|assumption| {
+                let assumption = (assumption.predicate, assumption.holds);
+                let truth = values.implied(assumption, condition.predicate)?;
+                Some(truth == condition.holds)
+            })
     }
 
     /// The conditions that hold in a block, from the branches to it and to its dominators.
@@ -236,13 +238,8 @@ impl<'a> Conditions<'a> {
         if !edges.any(|(_, edge)| edge.when.is_some()) {
             return None;
         }
-        let block = self.cx.cfg().block(block)?;
-        let mut statements = self.cx.body().range(block.first, block.end).rev();
-        let (stmt, inst) = statements.find_map(|(stmt, statement)| match statement {
-            Statement::Inst(inst) => Some((stmt, inst)),
-            _ => None,
-        })?;
-        let (place, _) = self.cx.facts().inst(inst).guard_register()?;
+        let (stmt, facts) = self.cx.last_instruction(block)?;
+        let (place, _) = facts.guard_register()?;
         let variable = self.cx.analysis().variables().of(place).next()?;
         self.ssa.read(stmt, variable)
     }
@@ -267,7 +264,10 @@ impl<'a> Conditions<'a> {
 }
 
 /// Adds a condition, if there is one.
-pub(super) fn with(conditions: Rc<[Condition]>, condition: Option<Condition>) -> Rc<[Condition]> {
+pub(super) fn with_condition(
+    conditions: Rc<[Condition]>,
+    condition: Option<Condition>,
+) -> Rc<[Condition]> {
     match condition {
         Some(condition) => conditions.iter().copied().chain([condition]).collect(),
         None => conditions,

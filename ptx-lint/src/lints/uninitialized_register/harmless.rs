@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::Use;
-use ptx_ir::facts::{MemoryAccess, RegAccess, RegisterComponent, Space};
+use ptx_ir::facts::{Facts, MemoryAccess, RegAccess, RegisterComponent, Space};
 use ptx_ir::{Binding, InstId, Operand, Statement};
 use ptx_isa::{StateSpace, TypeKind};
 
@@ -54,50 +54,39 @@ impl<'a> Harmless<'a> {
 
     /// Whether the register is taken apart only to become a part of larger values again: one part of it is replaced.
     fn is_repacked(&self, inst: &Reached<'_>) -> bool {
-        let facts = |of| self.cx.facts().inst(of);
         let takes_apart = |(operand, usage): (Operand, RegAccess)| {
             matches!(operand, Operand::Vector(_)) && usage.writes()
         };
         let is_move =
             inst.facts.section().starts_with(MOVES) && inst.facts.memory().next().is_none();
-        let block = self
-            .cx
-            .cfg()
-            .of_statement(inst.stmt)
-            .and_then(|id| self.cx.cfg().block(id));
-        let Some(block) = block.filter(|_| is_move && inst.facts.parts().any(takes_apart)) else {
+        if !is_move || !inst.facts.parts().any(takes_apart) {
             return false;
-        };
-        let mut parts: Vec<RegisterComponent> = facts(inst.inst)
+        }
+        let mut parts: Vec<RegisterComponent> = inst
+            .facts
             .registers()
             .filter(|m| m.usage.writes())
             .map(|m| m.place)
             .collect();
         let mut is_used = false;
-        for (stmt, statement) in self
-            .cx
-            .body()
-            .range(inst.stmt, block.end)
-            .skip(1)
-            .take(NEAR)
-        {
-            let Statement::Inst(other) = statement else {
+        for (stmt, statement) in self.cx.later_in_block(inst.stmt).take(NEAR) {
+            let Statement::Inst(inst) = statement else {
                 continue;
             };
-            let other = Reached {
+            let later = Reached {
                 stmt,
-                inst: other,
-                facts: facts(other),
+                inst,
+                facts: self.cx.facts().inst(inst),
             };
-            let reads = other
+            let reads = later
                 .facts
                 .registers()
                 .any(|m| m.usage.reads() && parts.contains(&m.place));
-            if reads && (!self.is_packed(&other) || self.is_calculated(&other)) {
+            if reads && (!self.is_packed(&later) || self.is_calculated(&later)) {
                 return false;
             }
             is_used |= reads;
-            let written: Vec<RegisterComponent> = other
+            let written: Vec<RegisterComponent> = later
                 .facts
                 .registers()
                 .filter(|m| m.usage.writes())
@@ -111,40 +100,43 @@ impl<'a> Harmless<'a> {
     /// Whether a use of the result of an instruction in its block is an address, or a calculation, a comparison or an atomic operation, in
     /// which all parts matter.
     fn is_calculated(&self, inst: &Reached<'_>) -> bool {
-        let facts = |of| self.cx.facts().inst(of);
-        let mut written = facts(inst.inst).registers().filter(|m| m.usage.writes());
-        let block = self.cx.cfg().of_statement(inst.stmt);
-        let block = block.and_then(|id| self.cx.cfg().block(id));
-        let (Some(own), None, Some(block)) = (written.next(), written.next(), block) else {
+        let mut written = inst.facts.registers().filter(|m| m.usage.writes());
+        let (Some(result), None) = (written.next(), written.next()) else {
             return false;
         };
-        let after = self
-            .cx
-            .body()
-            .range(inst.stmt, block.end)
-            .skip(1)
-            .take(NEAR);
-        let mut is_written = false;
-        let mut uses = after.filter_map(|(_, statement)| match statement {
-            Statement::Inst(other) => {
-                let mentions = facts(other).registers().filter(|m| m.place == own.place);
-                let (mut is_read, mut is_overwritten) = (false, false);
-                for mention in mentions {
-                    is_read |= mention.usage.reads();
-                    is_overwritten |= mention.usage.writes();
-                }
-                let is_base = |access: MemoryAccess| matches!(access.base, Some(Operand::Reg(base)) if base == own.place.register);
-                let is_address = facts(other).memory().any(is_base);
-                let section = facts(other).section();
-                let calculates = CALCULATIONS.iter().any(|of| section.starts_with(of)) && !self.is_elementwise(other);
-                let updates = facts(other).memory().any(|access| access.reads() && access.writes());
-                let is_use = !is_written && is_read;
-                is_written |= is_overwritten;
-                Some(is_use && (calculates || updates || is_address))
+        let mut is_overwritten = false;
+        for (_, statement) in self.cx.later_in_block(inst.stmt).take(NEAR) {
+            let Statement::Inst(later) = statement else {
+                continue;
+            };
+            let facts = self.cx.facts().inst(later);
+            let (mut is_read, mut is_written) = (false, false);
+            for mention in facts.registers().filter(|m| m.place == result.place) {
+                is_read |= mention.usage.reads();
+                is_written |= mention.usage.writes();
             }
-            _ => None,
-        });
-        uses.any(|is_calculated| is_calculated)
+            if is_read && !is_overwritten && self.needs_all_parts(later, &facts, result.place) {
+                return true;
+            }
+            is_overwritten |= is_written;
+        }
+        false
+    }
+
+    /// Whether an instruction that reads a register uses it as an address, or in a calculation, a comparison or an atomic operation.
+    fn needs_all_parts(&self, inst: InstId, facts: &Facts<'_>, place: RegisterComponent) -> bool {
+        let is_address = facts.memory().any(
+            |access| matches!(access.base, Some(Operand::Reg(base)) if base == place.register),
+        );
+        let calculates = CALCULATIONS
+            .iter()
+            .any(|section| facts.section().starts_with(section))
+            && !self.is_elementwise(inst);
+        is_address
+            || calculates
+            || facts
+                .memory()
+                .any(|access| access.reads() && access.writes())
     }
 
     /// Whether an instruction computes each part of a value separately.
@@ -180,8 +172,7 @@ impl<'a> Harmless<'a> {
         let module = self.cx.module();
         let function = module.functions().get(self.cx.id());
         let returns = function.map(|f| f.interface.returns).unwrap_or_default();
-        let mut returns = returns.of(module.params()).iter();
-        returns.any(|param| {
+        returns.of(module.params()).iter().any(|param| {
             let is_same =
                 matches!((param.binding, operand), (Binding::Var(a), Operand::Var(b)) if a == b);
             is_same && param.dims.is_empty()
@@ -190,11 +181,13 @@ impl<'a> Harmless<'a> {
 
     /// Whether it is an accumulator, which an operand of the product may make zero.
     fn is_scaled(&self, inst: &Reached<'_>, read: &Use) -> bool {
-        let of = |m: ptx_ir::facts::RegUse| self.cx.analysis().variables().of(m.place);
-        let mut mentions = inst.facts.registers();
-        let accumulates =
-            |m: &RegAccess| matches!(m, RegAccess::ReadWrite | RegAccess::ReadMayWrite);
+        let variables = self.cx.analysis().variables();
         inst.facts.is_matrix_multiply()
-            && mentions.any(|m| accumulates(&m.usage) && of(m).contains(&read.variable))
+            && inst.facts.registers().any(|mention| {
+                matches!(
+                    mention.usage,
+                    RegAccess::ReadWrite | RegAccess::ReadMayWrite
+                ) && variables.of(mention.place).contains(&read.variable)
+            })
     }
 }

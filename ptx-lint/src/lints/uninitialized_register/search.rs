@@ -9,7 +9,7 @@ use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::{Ssa, Use, Value, ValueId};
 use ptx_ir::{Binding, RegDeclId, Statement, StmtId};
 
-use super::conditions::{Condition, Conditions, with};
+use super::conditions::{Condition, Conditions, with_condition};
 use crate::context::FunctionContext;
 
 /// The maximum number of values examined for a read; beyond that, the register is assumed to be written.
@@ -82,7 +82,7 @@ impl Visited {
 struct PathValue {
     value: ValueId,
     /// The conditions that hold at the read.
-    known: Rc<[Condition]>,
+    assumptions: Rc<[Condition]>,
     /// The conditions of the path.
     path: Rc<[Condition]>,
 }
@@ -109,17 +109,17 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Whether the read value may be undefined or certainly is, and the statement that writes it on other paths.
+    /// The certainty that the read value is undefined, and the statement that writes it on other paths; `None` if it is defined.
     pub(super) fn certainty(&mut self, read: &Use) -> Option<(Certainty, Option<StmtId>)> {
         if !self.is_suspect(read.value) {
             return None;
         }
-        let known = self.conditions.at(read.stmt);
-        let definitions = self.definitions(read.value, &known)?;
+        let assumptions = self.conditions.at_statement(read.stmt);
+        let definitions = self.definitions(read.value, &assumptions)?;
         if !definitions.may_be_undefined {
             return None;
         }
-        Some(if self.is_undefined(read.value, &known) {
+        Some(if self.is_undefined(read.value, &assumptions) {
             (Certainty::Definite, None)
         } else {
             (Certainty::Possible, definitions.written)
@@ -158,11 +158,15 @@ impl<'a> Search<'a> {
     }
 
     /// The definitions of a value that reach a read where these conditions hold; `None` if there are too many.
-    fn definitions(&mut self, value: ValueId, known: &Rc<[Condition]>) -> Option<Definitions> {
+    fn definitions(
+        &mut self,
+        value: ValueId,
+        assumptions: &Rc<[Condition]>,
+    ) -> Option<Definitions> {
         self.visited.begin(value);
         let mut worklist = vec![PathValue {
             value,
-            known: known.clone(),
+            assumptions: assumptions.clone(),
             path: Rc::default(),
         }];
         let mut definitions = Definitions {
@@ -200,8 +204,9 @@ impl<'a> Search<'a> {
     /// The old value of a register that a statement may keep.
     fn old_value(&self, stmt: StmtId, old: ValueId, current: PathValue) -> Option<PathValue> {
         let guard = self.guard(stmt);
-        let is_executed =
-            guard.is_some_and(|guard| self.conditions.implied(&current.known, guard) == Some(true));
+        let is_executed = guard.is_some_and(|guard| {
+            self.conditions.implied(&current.assumptions, guard) == Some(true)
+        });
         // An assembly statement writes its results, as far as the code around it needs them.
         if is_executed || self.writes_result_of_assembly(stmt) {
             return None;
@@ -209,7 +214,7 @@ impl<'a> Search<'a> {
         Some(PathValue {
             value: old,
             // The old value is kept if the guard does not hold.
-            known: with(current.known, guard.map(Condition::inverted)),
+            assumptions: with_condition(current.assumptions, guard.map(Condition::inverted)),
             path: current.path,
         })
     }
@@ -219,34 +224,36 @@ impl<'a> Search<'a> {
         let Value::Phi { block, .. } = self.ssa.value(phi.value) else {
             return;
         };
-        let PathValue { known, path, .. } = phi;
+        let PathValue {
+            assumptions, path, ..
+        } = phi;
         let mut edges = self.cx.cfg().in_edges(block);
         for (position, &argument) in self.ssa.args(phi.value).iter().enumerate() {
             // At the function entry, the last argument is the initial value.
             let edge = edges.next().map(|(_, edge)| edge);
             let conditions = &mut self.conditions;
-            if conditions.exclude_argument(block, position, known)
+            if conditions.exclude_argument(block, position, assumptions)
                 || conditions.exclude_argument(block, position, path)
                 || edge.is_some_and(|edge| {
-                    conditions.exclude(edge, known) || conditions.exclude(edge, path)
+                    conditions.exclude(edge, assumptions) || conditions.exclude(edge, path)
                 })
             {
                 continue;
             }
             let path = match edge {
-                Some(edge) if self.is_suspect(argument) => self.conditions.before(edge, path),
+                Some(edge) if self.is_suspect(argument) => self.conditions.extend_path(edge, path),
                 _ => Rc::default(),
             };
             sources.push(PathValue {
                 value: argument,
-                known: known.clone(),
+                assumptions: assumptions.clone(),
                 path,
             });
         }
     }
 
     /// Whether a value is undefined on every path on which these conditions hold.
-    fn is_undefined(&mut self, value: ValueId, known: &[Condition]) -> bool {
+    fn is_undefined(&mut self, value: ValueId, assumptions: &[Condition]) -> bool {
         // Conditions refer to the last writes of the predicates, not to earlier iterations.
         self.visited.begin(value);
         let mut worklist = vec![(value, true)];
@@ -259,7 +266,7 @@ impl<'a> Search<'a> {
                     ..
                 } if is_same_iteration => {
                     let skips = self.guard(stmt).map(Condition::inverted);
-                    if !skips.is_some_and(|skips| known.contains(&skips)) {
+                    if !skips.is_some_and(|skips| assumptions.contains(&skips)) {
                         return false;
                     }
                     if self.visited.insert(old) {

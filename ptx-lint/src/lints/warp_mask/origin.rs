@@ -8,7 +8,6 @@ use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::{Action, Role};
 
-use super::super::barrier_divergence::last;
 use super::MaskCheck;
 use crate::Certainty;
 
@@ -85,7 +84,7 @@ impl MaskCheck<'_, '_, '_> {
             });
         }
         for branch in branches {
-            let (stmt, facts) = last(self.cx, *branch)?;
+            let (stmt, facts) = self.cx.last_instruction(*branch)?;
             let (place, _) = facts.guard_register()?;
             conditions.push(Condition {
                 predicate: self.cx.read_place(stmt, place)?,
