@@ -35,7 +35,7 @@ impl<T: Into<OperandExpr>> From<T> for Argument {
 /// Refuses another number of arguments or results than the callee has.
 fn check_count(
     callee: &str,
-    what: &str,
+    noun: &str,
     count: usize,
     declared: &[Declaration],
     verb: &str,
@@ -46,7 +46,7 @@ fn check_count(
     let parameters: Result<Vec<String>, BuildError> =
         declared.iter().map(Declaration::parameter).collect();
     let message = format!(
-        "{count} {what}{} for the {} of {callee}",
+        "{count} {noun}{} for the {} of {callee}",
         if count == 1 { "" } else { "s" },
         declared.len()
     );
@@ -99,7 +99,7 @@ impl FunctionBuilder<'_> {
                 table: None,
                 interface: &interface,
             };
-            f.protocol(&callee, results, arguments)
+            f.emit_call(&callee, results, arguments)
         })
     }
 
@@ -124,10 +124,10 @@ impl FunctionBuilder<'_> {
             interface,
         };
         // ptxas refuses a guard on the loads of results: a branch skips a guarded call.
-        self.all_or_none(|f| f.protocol(&callee, results, arguments))
+        self.all_or_none(|f| f.emit_call(&callee, results, arguments))
     }
 
-    fn protocol(
+    fn emit_call(
         &mut self,
         callee: &Callee<'_>,
         results: &[Argument],
@@ -143,11 +143,11 @@ impl FunctionBuilder<'_> {
             "takes",
         )?;
         self.open();
-        let call = self.in_scope(callee, results, arguments);
-        call.and(self.close())
+        self.emit_call_in_scope(callee, results, arguments)
+            .and(self.close())
     }
 
-    fn in_scope(
+    fn emit_call_in_scope(
         &mut self,
         callee: &Callee<'_>,
         results: &[Argument],
@@ -157,8 +157,8 @@ impl FunctionBuilder<'_> {
         for (declaration, argument) in callee.interface.params.iter().zip(arguments) {
             let passed = self.pass("param", declaration, argument)?;
             for (var, offset, ty, value) in passed.parts {
-                let to = place(var, offset);
-                self.st().param().typed(ty, (to, value))?;
+                let address = place(var, offset);
+                self.st().param().typed(ty, (address, value))?;
             }
             inputs.push(passed.operand);
         }
@@ -180,8 +180,8 @@ impl FunctionBuilder<'_> {
         operands.extend(callee.table.map(OperandExpr::Label));
         self.call().emit(&operands[..])?;
         for (var, offset, ty, value) in loads {
-            let from = place(var, offset);
-            self.ld().param().typed(ty, (value, from))?;
+            let address = place(var, offset);
+            self.ld().param().typed(ty, (value, address))?;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ pub(crate) struct Parsed {
 
 impl Parsed {
     /// Whether an offset in the source of the module is in the text.
-    pub(crate) fn holds(&self, offset: u32) -> bool {
+    pub(crate) fn contains(&self, offset: u32) -> bool {
         (self.start..self.end).contains(&(offset as usize))
     }
 }

@@ -127,11 +127,11 @@ pub struct Declaration {
     linkage: Option<Linkage>,
     attributes: Vec<DeclarationAttribute>,
     pointer: Option<(&'static str, Option<Number>)>,
-    late_align: Option<Number>,
+    trailing_align: Option<Number>,
     hidden: bool,
     has_names: bool,
     first: Name,
-    more: Vec<Name>,
+    additional_names: Vec<Name>,
 }
 
 impl Declaration {
@@ -146,11 +146,11 @@ impl Declaration {
             linkage: None,
             attributes: Vec::new(),
             pointer: None,
-            late_align: None,
+            trailing_align: None,
             hidden: false,
             has_names: true,
             first: Name::new(name),
-            more: Vec::new(),
+            additional_names: Vec::new(),
         }
     }
 
@@ -166,12 +166,12 @@ impl Declaration {
     /// Another name in the same declaration.
     #[must_use]
     pub fn and(mut self, name: &str) -> Self {
-        self.more.push(Name::new(name));
+        self.additional_names.push(Name::new(name));
         self
     }
 
     fn last(&mut self) -> &mut Name {
-        self.more.last_mut().unwrap_or(&mut self.first)
+        self.additional_names.last_mut().unwrap_or(&mut self.first)
     }
 
     /// Sets the alignment in bytes.
@@ -257,7 +257,7 @@ impl Declaration {
     /// An alignment after the type of a kernel parameter, which some compilers write and ptxas ignores.
     #[must_use]
     pub fn trailing_align(mut self, bytes: impl Into<Number>) -> Self {
-        self.late_align = Some(bytes.into());
+        self.trailing_align = Some(bytes.into());
         self
     }
 
@@ -277,7 +277,7 @@ impl Declaration {
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &Name> + '_ {
         let first = self.has_names.then_some(&self.first);
-        first.into_iter().chain(&self.more)
+        first.into_iter().chain(&self.additional_names)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -285,7 +285,7 @@ impl Declaration {
     }
 
     /// Refuses a declaration without names.
-    pub(crate) fn has_members(&self) -> Result<(), BuildError> {
+    pub(crate) fn check_members(&self) -> Result<(), BuildError> {
         match (self.first.members()?.is_empty(), &self.first.count) {
             (true, Some(count)) => Err(no_variables(&format!(
                 "{}<{}>",
@@ -331,14 +331,14 @@ impl Declaration {
                 let _ = write!(out, " {} {}", Directive::Align, align.text()?);
             }
         }
-        if let Some(align) = &self.late_align {
+        if let Some(align) = &self.trailing_align {
             let _ = write!(out, " {} {}", Directive::Align, align.text()?);
         }
         out.push(' ');
         Ok(())
     }
 
-    fn one(&self, name: &Name, text: &str) -> Result<String, BuildError> {
+    fn declarator_text(&self, name: &Name, text: &str) -> Result<String, BuildError> {
         let mut out = String::new();
         self.write_head(&mut out)?;
         name.write(text, &mut out)?;
@@ -353,7 +353,7 @@ impl Declaration {
         let refused = [
             (self.linkage.is_some(), "a linkage", Code::Linkage),
             (
-                self.first.count.is_some() || !self.more.is_empty(),
+                self.first.count.is_some() || !self.additional_names.is_empty(),
                 "several names",
                 Code::Parameter,
             ),
@@ -363,12 +363,12 @@ impl Declaration {
                 Code::InitialPlace,
             ),
         ];
-        if let Some((_, what, code)) = refused.into_iter().find(|r| r.0) {
-            let message = format!("the parameter `{}` has {what}", self.first.text);
+        if let Some((_, part, code)) = refused.into_iter().find(|r| r.0) {
+            let message = format!("the parameter `{}` has {part}", self.first.text);
             let help = "a parameter has a space, a type, a name, and at most an alignment and one dimension";
             return Err(BuildError::new(BuildErrorKind::Argument, message, help).code_is(code));
         }
-        self.one(&self.first, &self.first.text)
+        self.declarator_text(&self.first, &self.first.text)
     }
 
     pub(crate) fn unnamed(&self) -> Self {
@@ -383,14 +383,13 @@ impl Declaration {
 
     /// A member of one of its names as a statement, without its initial value.
     pub(crate) fn bare(&self, name: &Name, member: &str) -> Result<String, BuildError> {
-        Ok(format!("{};", self.one(name, member)?))
+        Ok(format!("{};", self.declarator_text(name, member)?))
     }
 
     /// The size in bytes, if all dimensions are written.
     pub(crate) fn bytes(&self) -> Option<u64> {
         let element = u64::from(self.ty.bits()).div_ceil(8) * u64::from(self.vector);
-        let mut dims = self.first.dims.iter();
-        dims.try_fold(element, |bytes, dim| {
+        self.first.dims.iter().try_fold(element, |bytes, dim| {
             bytes.checked_mul(dim.as_ref()?.value()?)
         })
     }

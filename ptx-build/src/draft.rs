@@ -242,9 +242,10 @@ impl Draft {
                 copier.map_symbol(id, to);
             }
         }
-        let items = parsed.items().map(|(id, item)| (parsed.span(id), item));
-        let items = items.filter(|(span, _)| span.start as usize >= start);
-        let items: Vec<(Span, Option<Item>)> = items
+        let items: Vec<(Span, Option<Item>)> = parsed
+            .items()
+            .map(|(id, item)| (parsed.span(id), item))
+            .filter(|(span, _)| span.start as usize >= start)
             .map(|(span, item)| (span, copier.item(item)))
             .collect();
         let symbols = copier.copied_symbols();
@@ -337,7 +338,7 @@ impl Draft {
         let mut copier = Copier::new(&self.module, &mut module, Relation::Separate);
         for (_, item) in self.module.items() {
             if let Some(item) = copier.item(item) {
-                push_item(copier.to, item, NOWHERE);
+                push_item(copier.target, item, NOWHERE);
             }
         }
         module
@@ -364,8 +365,7 @@ const NOWHERE: StmtSpan = StmtSpan::new(Span::new(0, 0), false);
 
 /// The first function of a module that begins at or after `start`.
 fn first_function(module: &Module, start: usize) -> Option<FuncId> {
-    let mut items = module.items();
-    items.find_map(|(id, item)| match item {
+    module.items().find_map(|(id, item)| match item {
         Item::Function(function) if module.span(id).start as usize >= start => Some(function),
         _ => None,
     })

@@ -193,8 +193,7 @@ impl core::error::Error for BuildError {}
 /// The line of a text with the byte at `position`, without white space around it.
 fn line_of(text: &str, position: usize) -> &str {
     let start = text.get(..position).and_then(|t| t.rfind('\n'));
-    let lines = text.get(start.map_or(0, |newline| newline + 1)..);
-    lines
+    text.get(start.map_or(0, |newline| newline + 1)..)
         .and_then(|l| l.lines().next())
         .unwrap_or_default()
         .trim()

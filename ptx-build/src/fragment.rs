@@ -1,4 +1,4 @@
-//! Fragments: statements as text, with typed operands, and what they do.
+//! Fragments: statements as text, with typed operands, and their effects.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -74,8 +74,8 @@ pub(crate) struct CheckedFragment {
 }
 
 impl Fragment<'_> {
-    /// The name of a register in reports: the mention of the operand that it is, or its own name.
-    pub(crate) fn called(&self, register: &str) -> String {
+    /// The name of a register in reports: if it is an operand, the operand as the template mentions it.
+    pub(crate) fn report_name(&self, register: &str) -> String {
         let operand = self.operands.iter().position(|o| o.text == register);
         match operand.and_then(|i| Some((i, self.operands.get(i)?))) {
             Some((_, o)) if self.style == AsmStyle::Braces => o.name.clone(),
@@ -91,16 +91,15 @@ impl Fragment<'_> {
 
     /// The errors in the filled text as errors in the template: with its spans and its operands.
     fn error(&self, mut errors: Vec<Diagnostic>, filled: &Filled) -> BuildError {
-        let renamed = |text: &str| self.renamed(text);
         for d in &mut errors {
             d.relocate(|span| Some(filled.template_span(span)));
-            d.message = renamed(&d.message);
-            d.help = d.help.as_deref().map(renamed);
+            d.message = self.renamed(&d.message);
+            d.help = d.help.as_deref().map(|help| self.renamed(help));
             for label in &mut d.labels {
-                label.message = renamed(&label.message);
+                label.message = self.renamed(&label.message);
             }
             for edit in d.fix.iter_mut() {
-                edit.text = renamed(&edit.text);
+                edit.text = self.renamed(&edit.text);
             }
         }
         BuildError::illegal(self.template.to_string(), errors)
@@ -108,50 +107,50 @@ impl Fragment<'_> {
 
     /// A message with operands instead of their substitutes.
     pub(crate) fn renamed(&self, message: &str) -> String {
-        let mut out = message.to_string();
+        let mut renamed = message.to_string();
         for (i, operand) in self.operands.iter().enumerate() {
             let spelled = self.style.spelled(i, &operand.name);
-            out = if operand.is_unique {
-                out.replace(&operand.text, &spelled)
+            renamed = if operand.is_unique {
+                renamed.replace(&operand.text, &spelled)
             } else {
-                out.replace(&format!("`{}`", operand.text), &format!("`{spelled}`"))
+                renamed.replace(&format!("`{}`", operand.text), &format!("`{spelled}`"))
             };
         }
-        out
+        renamed
     }
 }
 
-/// The part of a module that is a fragment.
+/// The statements of a fragment in the module in which it is checked.
 struct Part<'p>(&'p Parsed);
 
 impl Part<'_> {
-    fn holds(&self, body: &Body, stmt: StmtId) -> bool {
-        self.0.holds(body.source_span(stmt).start)
+    fn contains(&self, body: &Body, stmt: StmtId) -> bool {
+        self.0.contains(body.source_span(stmt).start)
     }
 
     fn has(&self, condition: impl Fn(Statement) -> bool) -> bool {
         let mut bodies = self.0.module.definitions().map(|(_, _, body)| body);
         bodies.any(|body| {
             body.statements()
-                .any(|(stmt, statement)| condition(statement) && self.holds(body, stmt))
+                .any(|(stmt, statement)| condition(statement) && self.contains(body, stmt))
         })
     }
 
     /// Whether the fragment itself declares a name.
     fn declares(&self, name: &str) -> bool {
         let is_member = |range: &str| {
-            let number = name.strip_prefix(range);
-            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+            name.strip_prefix(range)
+                .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
         let mut bodies = self.0.module.definitions().map(|(_, _, body)| body);
         bodies.any(|body| {
-            let is_here = |stmt: Option<StmtId>| stmt.is_some_and(|s| self.holds(body, s));
+            let is_here = |stmt: Option<StmtId>| stmt.is_some_and(|s| self.contains(body, s));
             let mut registers = body.reg_decls().iter().filter(|(_, r)| is_here(r.stmt));
             let mut vars = body.vars().iter().filter(|(_, v)| is_here(v.stmt));
             let mut labels = body
                 .labels()
                 .iter()
-                .filter(|(_, l)| self.holds(body, l.stmt));
+                .filter(|(_, l)| self.contains(body, l.stmt));
             let text = |name| self.0.module.name(name);
             registers.any(|(_, r)| match r.count {
                 Some(_) => is_member(text(r.name)),
@@ -163,8 +162,8 @@ impl Part<'_> {
         })
     }
 
-    /// The effects of the instructions, and the places of the writes. `called` returns the name of a register in the report.
-    fn report(&self, called: impl Fn(&str) -> String) -> (AsmReport, Vec<(String, Span)>) {
+    /// The effects of the instructions, and the written registers with their places. `report_name` returns the name of a register in the report.
+    fn report(&self, report_name: impl Fn(&str) -> String) -> (AsmReport, Vec<(String, Span)>) {
         let (mut report, mut writes) = (AsmReport::default(), Vec::new());
         let module = &self.0.module;
         let facts = ModuleFacts::new(module);
@@ -179,13 +178,13 @@ impl Part<'_> {
                     Some(_) => format!("{}{}", module.name(d.name), r.number),
                     None => module.name(d.name).to_string(),
                 });
-                called(&text)
+                report_name(&text)
             };
             for (stmt, statement) in body.statements() {
                 let Statement::Inst(inst) = statement else {
                     continue;
                 };
-                if !self.holds(body, stmt) {
+                if !self.contains(body, stmt) {
                     continue;
                 }
                 let f = function.inst(inst);
@@ -211,7 +210,7 @@ impl Part<'_> {
     }
 }
 
-/// A fragment must not close the scope around it.
+/// Whether a text closes all scopes that it opens, and no others.
 fn is_balanced(text: &str) -> bool {
     let mut depth = 0usize;
     for token in Lexer::fragment(text.as_bytes()) {
@@ -330,7 +329,7 @@ impl FunctionBuilder<'_> {
         let filled = fragment.fill(self.body.fresh_labels)?;
         let checked = self.check_fragment(&fragment, &filled)?;
         self.module.tables.fix(&self.body.pending.mentions);
-        self.body.note_use();
+        self.body.record_first_uses();
         if checked.has_names {
             self.open();
         }
@@ -341,7 +340,7 @@ impl FunctionBuilder<'_> {
         Ok(checked.report)
     }
 
-    /// Holds a fragment against the function so far, without adding it.
+    /// Checks a fragment at the end of the function, without adding it.
     pub(crate) fn check_fragment(
         &self,
         fragment: &Fragment<'_>,
@@ -377,7 +376,7 @@ impl FunctionBuilder<'_> {
                 ));
             }
         }
-        let (mut report, mut writes) = part.report(|register| fragment.called(register));
+        let (mut report, mut writes) = part.report(|register| fragment.report_name(register));
         report.repeatable = true;
         for (_, span) in &mut writes {
             *span = filled.template_span(*span);
@@ -391,10 +390,10 @@ impl FunctionBuilder<'_> {
         })
     }
 
-    /// Whether a legal text may follow itself.
-    pub(crate) fn is_repeatable(&self, first: &Filled, again: &Filled) -> bool {
-        let both = format!("{}\n{}", first.text, again.text);
-        let (context, start) = check::minimal_context(&self.body, &self.module.tables, &both);
-        check::errors(&context, start, start + both.len()).is_ok()
+    /// Whether a legal text may be inserted twice in a row.
+    pub(crate) fn is_repeatable(&self, first_copy: &Filled, second_copy: &Filled) -> bool {
+        let text = format!("{}\n{}", first_copy.text, second_copy.text);
+        let (context, start) = check::minimal_context(&self.body, &self.module.tables, &text);
+        check::errors(&context, start, start + text.len()).is_ok()
     }
 }

@@ -112,8 +112,9 @@ impl HandleOwners {
         let noun = handle.noun();
         let description = match self.find(owner).and_then(|i| self.0.get(i)) {
             Some((_, names)) => {
-                let name = names.name(handle, index);
-                let name = name.map_or(String::new(), |n| format!(" `{n}`"));
+                let name = names
+                    .name(handle, index)
+                    .map_or(String::new(), |n| format!(" `{n}`"));
                 format!("the {noun}{name} of `{}`", names.function)
             }
             None => format!("a {noun} of another module"),

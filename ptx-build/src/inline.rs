@@ -28,7 +28,8 @@ enum Role {
         is_input: bool,
         is_output: bool,
     },
-    Same(usize),
+    /// The input is in the register of this output.
+    Tied(usize),
     Text(String),
 }
 
@@ -67,7 +68,7 @@ impl AsmOperand {
     /// An input in the register of an output: `"0"`.
     #[must_use]
     pub fn same_as(output: usize) -> Self {
-        Self::new(Role::Same(output))
+        Self::new(Role::Tied(output))
     }
 
     /// A constant: `"n"(16)`.
@@ -82,7 +83,7 @@ impl AsmOperand {
         Self::new(Role::Text(text.to_string()))
     }
 
-    /// With a name, for `%[name]` and `{name}`.
+    /// Sets the name, for `%[name]` and `{name}`.
     #[must_use]
     pub fn named(mut self, name: &str) -> Self {
         self.name = name.to_string();
@@ -109,7 +110,7 @@ impl AsmOperand {
     /// The constraint is not in the table.
     pub fn from_constraint(constraint: &str) -> Result<Self, BuildError> {
         let letters = constraint.trim_start_matches(['=', '+', '&']);
-        let (is_output, is_both) = (constraint.contains('='), constraint.contains('+'));
+        let (is_output, is_in_out) = (constraint.contains('='), constraint.contains('+'));
         let ty = match letters {
             "b" => ScalarType::Pred,
             "h" | "c" => ScalarType::B16,
@@ -131,8 +132,8 @@ impl AsmOperand {
         };
         Ok(Self::register(
             ty,
-            is_both || !is_output,
-            is_both || is_output,
+            is_in_out || !is_output,
+            is_in_out || is_output,
         ))
     }
 }
@@ -156,8 +157,8 @@ pub fn check_asm(
     text: &str,
     operands: &[(&str, ScalarType)],
 ) -> Result<AsmReport, BuildError> {
-    let operands = operands.iter();
     let operands: Vec<AsmOperand> = operands
+        .iter()
         .map(|(name, ty)| AsmOperand::in_out(*ty).named(name))
         .collect();
     check_inline_asm(version, target, AsmStyle::Braces, text, &operands)
@@ -208,14 +209,14 @@ fn check(
 ) -> Result<AsmReport, BuildError> {
     // A stem that no text has, so that nothing in it is taken for an operand.
     let mut stem = String::from("%operand");
-    let texts = |stem: &str| {
+    let is_in_texts = |stem: &str| {
         let mut texts = operands.iter().filter_map(|o| match &o.role {
             Role::Text(text) => Some(text),
             _ => None,
         });
         template.contains(stem) || texts.any(|t| t.contains(stem))
     };
-    while texts(&stem) {
+    while is_in_texts(&stem) {
         stem.push('_');
     }
     let mut fragment = Fragment {
@@ -227,7 +228,7 @@ fn check(
     for (i, operand) in operands.iter().enumerate() {
         let (text, is_unique) = match &operand.role {
             Role::Register { .. } => (format!("{stem}{i}_"), true),
-            Role::Same(output) => (same(operands, *output, &stem)?, true),
+            Role::Tied(output) => (tied_text(operands, *output, &stem)?, true),
             Role::Text(text) => (text.clone(), false),
         };
         names.push(text.clone());
@@ -250,8 +251,10 @@ fn check(
     let filled = fragment.fill(0)?;
     let checked = function.check_fragment(&fragment, &filled)?;
     for (i, operand) in operands.iter().enumerate() {
-        let called = names.get(i).map_or(String::new(), |n| fragment.called(n));
-        let is_tied = operands.iter().any(|o| o.role == Role::Same(i));
+        let report_name = names
+            .get(i)
+            .map_or(String::new(), |n| fragment.report_name(n));
+        let is_tied = operands.iter().any(|o| o.role == Role::Tied(i));
         let is_read_only = matches!(
             operand.role,
             Role::Register {
@@ -261,19 +264,19 @@ fn check(
         );
         if is_read_only
             && !is_tied
-            && let Some((_, span)) = checked.writes.iter().find(|w| w.0 == called)
+            && let Some((_, span)) = checked.writes.iter().find(|w| w.0 == report_name)
         {
-            return Err(written(template, &called, *span));
+            return Err(written(template, &report_name, *span));
         }
     }
-    let again = fragment.fill(1)?;
+    let second_copy = fragment.fill(1)?;
     let mut report = checked.report;
-    report.repeatable = function.is_repeatable(&filled, &again);
+    report.repeatable = function.is_repeatable(&filled, &second_copy);
     Ok(report)
 }
 
 /// The substitute of an input that is in the register of an output.
-fn same(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, BuildError> {
+fn tied_text(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, BuildError> {
     match operands.get(output).map(|o| &o.role) {
         Some(Role::Register {
             is_output: true, ..

@@ -200,8 +200,9 @@ fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Bu
         DirectivePosition::Prototype,
     ]
     .into_iter();
-    let counts = directive.integers();
-    let counts = counts.filter(|_| places.any(|p| directive.is_allowed_in(p)));
+    let counts = directive
+        .integers()
+        .filter(|_| places.any(|p| directive.is_allowed_in(p)));
     let Some((least, most)) = counts else {
         let help = "a header takes directives with numbers, such as `.maxntid`; a pragma has a separate method";
         let message = format!("`{directive}` is not allowed in a header");

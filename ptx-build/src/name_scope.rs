@@ -60,7 +60,7 @@ impl<'s> NameScope<'s> {
             });
         }
         let global = self.tables.global(var, self.place())?;
-        if self.body.is_some_and(|b| b.means(&global.name)) {
+        if self.body.is_some_and(|b| b.has_meaning(&global.name)) {
             return Err(hidden("variable", &global.name));
         }
         Ok(Named {
@@ -73,7 +73,7 @@ impl<'s> NameScope<'s> {
     pub(crate) fn function(&self, func: Func) -> Result<Named<'s>, BuildError> {
         let function = self.tables.func(func, self.place())?;
         if let Some(body) = self.body {
-            if !body.knows(func.index, function.written) {
+            if !body.is_declared_before(func.index, function.declaration_state) {
                 return Err(later(&function.name));
             }
             if body.shadows(&function.name, func.index) {
@@ -89,8 +89,8 @@ impl<'s> NameScope<'s> {
 
     pub(crate) fn label(&self, label: CodeLabel) -> Result<Named<'s>, BuildError> {
         let Some((body, info)) = self.body.and_then(|b| Some((b, b.label(label)?))) else {
-            let past = &self.tables.past;
-            return Err(past.refuse(Handle::Label(label), self.place()));
+            let owners = &self.tables.handle_owners;
+            return Err(owners.refuse(Handle::Label(label), self.place()));
         };
         if !body.reaches(info) {
             return Err(hidden("label", &info.name));

@@ -49,7 +49,7 @@ impl NameTable {
         prefix: &'t str,
     ) -> impl Iterator<Item = (&'t str, Declared)> + 't {
         let from = self.0.range(prefix.to_string()..);
-        let from = from.take_while(move |(name, _)| name.starts_with(prefix));
-        from.map(|(name, declared)| (name.as_str(), *declared))
+        from.take_while(move |(name, _)| name.starts_with(prefix))
+            .map(|(name, declared)| (name.as_str(), *declared))
     }
 }

@@ -211,8 +211,7 @@ fn by_number(
     mention: &str,
     operands: &[Substitute],
 ) -> Result<String, Mistake> {
-    let operand = operands.get(index).map(|o| o.text.clone());
-    operand.ok_or_else(|| {
+    operands.get(index).map(|o| o.text.clone()).ok_or_else(|| {
         let mention = mention.get(..len).unwrap_or_default();
         Mistake {
             len,

@@ -54,7 +54,10 @@ impl Writer<'_> {
 
     #[cold]
     fn foreign(&mut self, handle: Handle) {
-        let error = self.tables.past.refuse(handle, Some(&self.body.name));
+        let error = self
+            .tables
+            .handle_owners
+            .refuse(handle, Some(&self.body.name));
         self.fail(error);
     }
 
@@ -105,7 +108,7 @@ impl Writer<'_> {
 
     pub(crate) fn special(&mut self, register: SpecialReg) {
         let name = register.text();
-        if self.body.means(name) || self.tables.names.contains(name) {
+        if self.body.has_meaning(name) || self.tables.names.contains(name) {
             return self.hidden("special register", name);
         }
         self.operand(Operand::Special(register));

@@ -15,7 +15,7 @@ use super::operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
 use super::{Copier, get, set};
 use crate::sequence::Sequence;
 
-/// The statement of a label that is mentioned and not placed so far.
+/// The statement of a label that is mentioned but not placed yet.
 pub(crate) const UNPLACED: StmtId = StmtId::new(u32::MAX);
 
 /// Copies statements from one body to the end of another one.
@@ -30,8 +30,8 @@ pub(crate) struct BodyCopier<'c, 'f, 't> {
 /// The ids of the names of one body in another one, and that body without its operands.
 pub(crate) struct BodyNames<'c, 'f, 't> {
     module: &'c mut Copier<'f, 't>,
-    from: &'f Body,
-    pub(crate) to: Body,
+    source: &'f Body,
+    pub(crate) target: Body,
     scope: ScopeId,
     registers: Vec<Option<RegId>>,
     /// The registers of plain names, by their declarations.
@@ -46,38 +46,38 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
     /// Statements are added to `to` in its scope `scope`.
     pub(crate) fn new(
         module: &'c mut Copier<'f, 't>,
-        from: &'f Body,
-        mut to: Body,
+        source: &'f Body,
+        mut target: Body,
         scope: ScopeId,
     ) -> Self {
         Self {
-            pool: mem::take(to.pool_mut()),
+            pool: mem::take(target.pool_mut()),
             operands: Vec::new(),
             names: BodyNames {
                 module,
-                from,
-                to,
+                source,
+                target,
                 scope,
-                registers: vec![None; from.registers().len()],
-                plain: vec![None; from.reg_decls().len()],
-                reg_decls: vec![None; from.reg_decls().len()],
-                vars: vec![None; from.vars().len()],
-                labels: vec![None; from.labels().len()],
-                scopes: vec![None; from.inner_scopes().len() + 1],
+                registers: vec![None; source.registers().len()],
+                plain: vec![None; source.reg_decls().len()],
+                reg_decls: vec![None; source.reg_decls().len()],
+                vars: vec![None; source.vars().len()],
+                labels: vec![None; source.labels().len()],
+                scopes: vec![None; source.inner_scopes().len() + 1],
             },
         }
     }
 
     /// The body with all that was copied.
     pub(crate) fn finish(mut self) -> Body {
-        *self.names.to.pool_mut() = self.pool;
-        self.names.to
+        *self.names.target.pool_mut() = self.pool;
+        self.names.target
     }
 
     /// An address, most of which are a register with a small offset.
     #[inline]
     fn address(&mut self, id: AddrId) -> Operand {
-        match self.names.from.pool().address(id).copied() {
+        match self.names.source.pool().address(id).copied() {
             Some(Address {
                 base: Operand::Reg(base),
                 offset: offset @ (Operand::Absent | Operand::Small(_)),
@@ -97,25 +97,25 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
     /// Copies a statement; returns its id.
     #[inline]
     pub(crate) fn statement(&mut self, id: StmtId) -> Option<StmtId> {
-        let stmt = self.names.to.statement_table().next_id();
-        let copied = match self.names.from.statement(id)? {
+        let stmt = self.names.target.statement_table().next_id();
+        let copied = match self.names.source.statement(id)? {
             Statement::Inst(inst) => self.instruction(inst),
-            other => self.other(other, stmt),
+            statement => self.non_instruction(statement, stmt),
         };
-        Some(push_built_statement(&mut self.names.to, copied?))
+        Some(push_built_statement(&mut self.names.target, copied?))
     }
 
     #[inline]
     fn instruction(&mut self, id: InstId) -> Option<Statement> {
-        let from = self.names.from;
-        let inst = from.inst(id)?;
+        let source = self.names.source;
+        let inst = source.inst(id)?;
         let mut operands = mem::take(&mut self.operands);
         operands.clear();
         let sense = inst.guard().map(|guard| {
-            operands.push(self.names.leaf(from.pool().get(guard.predicate)));
+            operands.push(self.names.leaf(source.pool().get(guard.predicate)));
             guard.sense
         });
-        for &operand in from.operands(id) {
+        for &operand in source.operands(id) {
             operands.push(match operand {
                 Operand::Reg(id) => self.names.leaf_register(id),
                 Operand::Small(_) => operand,
@@ -127,15 +127,15 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
         let range = self.pool.extend(&operands);
         self.operands = operands;
         let new = Inst::new(sig, range, sense);
-        Some(Statement::Inst(self.names.to.insts_mut().push(new)))
+        Some(Statement::Inst(self.names.target.insts_mut().push(new)))
     }
 
-    fn other(&mut self, statement: Statement, stmt: StmtId) -> Option<Statement> {
+    fn non_instruction(&mut self, statement: Statement, stmt: StmtId) -> Option<Statement> {
         Some(match statement {
             Statement::Label(id) => {
                 let new = self.names.label(id)?;
                 let scope = self.names.scope;
-                if let Some(label) = self.names.to.labels_mut().get_mut(new) {
+                if let Some(label) = self.names.target.labels_mut().get_mut(new) {
                     (label.scope, label.stmt) = (scope, stmt);
                 }
                 Statement::Label(new)
@@ -144,17 +144,17 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
             Statement::Directive(id) => {
                 let DirectiveStmt {
                     directive, args, ..
-                } = *self.names.from.directives().get(id)?;
+                } = *self.names.source.directives().get(id)?;
                 let args = self.range(args);
                 let new = DirectiveStmt::new(directive, args);
-                Statement::Directive(self.names.to.directives_mut().push(new))
+                Statement::Directive(self.names.target.directives_mut().push(new))
             }
             Statement::Prototype(id) => {
-                let prototype = self.names.from.prototypes().get(id)?;
+                let prototype = self.names.source.prototypes().get(id)?;
                 let interface = self.names.module.interface(&prototype.interface, |_| ());
                 Statement::Prototype(
                     self.names
-                        .to
+                        .target
                         .prototypes_mut()
                         .push(Prototype::new(interface)),
                 )
@@ -162,10 +162,10 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
             Statement::Open(id) => {
                 let parent = self.names.scope;
                 self.names
-                    .to
+                    .target
                     .inner_scopes_mut()
                     .push(Scope::new(parent, stmt));
-                self.names.scope = ScopeId::new(self.names.to.inner_scopes().len() as u32);
+                self.names.scope = ScopeId::new(self.names.target.inner_scopes().len() as u32);
                 set(&mut self.names.scopes, id, self.names.scope);
                 Statement::Open(self.names.scope)
             }
@@ -174,7 +174,7 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
                 let index = closed.as_u32() as usize;
                 let scope = self
                     .names
-                    .to
+                    .target
                     .inner_scopes_mut()
                     .get_mut(index.checked_sub(1)?)?;
                 scope.close = Some(stmt);
@@ -188,12 +188,12 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
 }
 
 impl<'f> CopyDeclarations<'f> for BodyCopier<'_, 'f, '_> {
-    fn from(&self) -> &'f Declarations {
-        self.names.from.declarations()
+    fn source(&self) -> &'f Declarations {
+        self.names.source.declarations()
     }
 
-    fn to(&mut self) -> &mut Declarations {
-        self.names.to.declarations_mut()
+    fn target(&mut self) -> &mut Declarations {
+        self.names.target.declarations_mut()
     }
 
     fn name(&mut self, name: NameId) -> NameId {
@@ -201,18 +201,18 @@ impl<'f> CopyDeclarations<'f> for BodyCopier<'_, 'f, '_> {
     }
 
     fn operand(&mut self, operand: Operand) -> Operand {
-        let from = self.names.from.pool();
-        copy_operand(&mut self.names, from, &mut self.pool, operand)
+        let source = self.names.source.pool();
+        copy_operand(&mut self.names, source, &mut self.pool, operand)
     }
 
     fn range(&mut self, range: OperandRange) -> OperandRange {
-        let from = self.names.from.pool();
-        copy_range(&mut self.names, from, &mut self.pool, range)
+        let source = self.names.source.pool();
+        copy_range(&mut self.names, source, &mut self.pool, range)
     }
 
     fn bind(&mut self, declarator: &Declarator, _: VarDecl, _: DeclId) -> Binding {
         // The declaration is the next statement.
-        let stmt = self.names.to.statement_table().next_id();
+        let stmt = self.names.target.statement_table().next_id();
         let binding = match declarator.binding {
             Binding::Register(id) => self.names.declared_registers(id, stmt),
             Binding::Var(id) => self.names.var(id, Some(stmt)).map(Binding::Var),
@@ -223,18 +223,18 @@ impl<'f> CopyDeclarations<'f> for BodyCopier<'_, 'f, '_> {
 }
 
 impl<'f> BodyNames<'_, 'f, '_> {
-    // --- names that the other body has already ---
+    // --- names that the target has already ---
 
-    pub(crate) fn map_register(&mut self, id: RegId, to: RegId) {
-        set(&mut self.registers, id, to);
+    pub(crate) fn map_register(&mut self, id: RegId, target: RegId) {
+        set(&mut self.registers, id, target);
     }
 
-    pub(crate) fn map_var(&mut self, id: VarId, to: VarId) {
-        set(&mut self.vars, id, to);
+    pub(crate) fn map_var(&mut self, id: VarId, target: VarId) {
+        set(&mut self.vars, id, target);
     }
 
-    pub(crate) fn map_label(&mut self, id: LabelId, to: LabelId) {
-        set(&mut self.labels, id, to);
+    pub(crate) fn map_label(&mut self, id: LabelId, target: LabelId) {
+        set(&mut self.labels, id, target);
     }
 
     // --- names ---
@@ -243,7 +243,7 @@ impl<'f> BodyNames<'_, 'f, '_> {
     fn register(&mut self, id: RegId) -> Option<RegId> {
         match get(&self.registers, id) {
             None => self.new_register(id),
-            known => known,
+            register => register,
         }
     }
 
@@ -254,12 +254,12 @@ impl<'f> BodyNames<'_, 'f, '_> {
 
     #[cold]
     fn new_register(&mut self, id: RegId) -> Option<RegId> {
-        let Register { decl, number, .. } = *self.from.registers().get(id)?;
+        let Register { decl, number, .. } = *self.source.registers().get(id)?;
         let new_decl = self.reg_decl(decl, None)?;
         let new = match get(&self.plain, decl) {
             Some(plain) => plain,
             None => self
-                .to
+                .target
                 .registers_mut()
                 .push(Register::new(new_decl, number)),
         };
@@ -269,30 +269,30 @@ impl<'f> BodyNames<'_, 'f, '_> {
 
     /// The declaration of registers; `stmt` is the statement that declares it.
     fn reg_decl(&mut self, id: RegDeclId, stmt: Option<StmtId>) -> Option<RegDeclId> {
-        if let Some(known) = get(&self.reg_decls, id) {
-            return Some(known);
+        if let Some(copied_id) = get(&self.reg_decls, id) {
+            return Some(copied_id);
         }
-        let decl = *self.from.reg_decls().get(id)?;
+        let decl = *self.source.reg_decls().get(id)?;
         let mut copied = decl;
         copied.name = self.module.name(decl.name);
         copied.ty = self.module.type_name(decl.ty);
         copied.scope = self.scope;
         copied.stmt = stmt;
-        let new = self.to.reg_decls_mut().push(copied);
+        let new = self.target.reg_decls_mut().push(copied);
         set(&mut self.reg_decls, id, new);
         if decl.count.is_none() {
             let number = 0;
-            let plain = self.to.registers_mut().push(Register::new(new, number));
+            let plain = self.target.registers_mut().push(Register::new(new, number));
             set(&mut self.plain, id, plain);
         }
         Some(new)
     }
 
     fn var(&mut self, id: VarId, stmt: Option<StmtId>) -> Option<VarId> {
-        if let Some(known) = get(&self.vars, id) {
-            return Some(known);
+        if let Some(copied_id) = get(&self.vars, id) {
+            return Some(copied_id);
         }
-        let var = *self.from.vars().get(id)?;
+        let var = *self.source.vars().get(id)?;
         // A member of a range is where the range is.
         let range = self.range_of(var).filter(|_| stmt.is_none());
         let copied = Var {
@@ -301,31 +301,31 @@ impl<'f> BodyNames<'_, 'f, '_> {
             stmt: range.map_or(stmt, |r| r.stmt),
             ..var
         };
-        let new = self.to.vars_mut().push(copied);
+        let new = self.target.vars_mut().push(copied);
         set(&mut self.vars, id, new);
         Some(new)
     }
 
     /// The first variable of the range of a member.
     fn range_of(&self, member: Var) -> Option<Var> {
-        let Some(Statement::Decl(decl)) = member.stmt.and_then(|s| self.from.statement(s)) else {
+        let Some(Statement::Decl(decl)) = member.stmt.and_then(|s| self.source.statement(s)) else {
             return None;
         };
-        let mut declarators = self.from.declarations().declarators(decl).iter();
+        let mut declarators = self.source.declarations().declarators(decl).iter();
         let first = declarators.find_map(|d| match d.binding {
             Binding::Var(first) if d.name == member.name => get(&self.vars, first),
             _ => None,
         })?;
-        self.to.vars().get(first).copied()
+        self.target.vars().get(first).copied()
     }
 
     fn label(&mut self, id: LabelId) -> Option<LabelId> {
-        if let Some(known) = get(&self.labels, id) {
-            return Some(known);
+        if let Some(copied_id) = get(&self.labels, id) {
+            return Some(copied_id);
         }
-        let name = self.from.labels().get(id)?.name;
+        let name = self.source.labels().get(id)?.name;
         let label = Label::new(self.module.name(name), self.scope, UNPLACED);
-        let new = self.to.labels_mut().push(label);
+        let new = self.target.labels_mut().push(label);
         set(&mut self.labels, id, new);
         Some(new)
     }
@@ -344,8 +344,8 @@ impl<'f> BodyNames<'_, 'f, '_> {
         let was_mentioned = get(&self.reg_decls, id).is_some();
         let new = self.reg_decl(id, Some(stmt))?;
         if was_mentioned {
-            let count = self.from.reg_decls().get(id)?.count;
-            let decl = self.to.reg_decls_mut().get_mut(new)?;
+            let count = self.source.reg_decls().get(id)?.count;
+            let decl = self.target.reg_decls_mut().get_mut(new)?;
             (decl.stmt, decl.count) = (Some(stmt), count);
         }
         Some(Binding::Register(new))
@@ -372,13 +372,13 @@ impl<'f> Copier<'f, '_> {
     /// Copies a function with its body and the comments of the body.
     pub(crate) fn definition(&mut self, id: FuncId, body: &'f Body) -> Option<FuncId> {
         let new = self.begin_function(id)?;
-        let interface = self.from.functions().get(id)?.interface;
-        let params = parameters(self.from, &interface);
+        let interface = self.source.functions().get(id)?.interface;
+        let params = parameters(self.source, &interface);
         let statements = body.statements().map(|(stmt, _)| stmt);
         let (mut copied, bindings) = self.body(body, &params, statements);
         *copied.closed_mut() = true;
         *copied.comments_mut() = if body.is_in_source() {
-            source_comments(self.from, body)
+            source_comments(self.source, body)
         } else {
             body.comments().clone()
         };
@@ -386,12 +386,12 @@ impl<'f> Copier<'f, '_> {
         let interface = self.interface(&interface, |param| {
             param.binding = bindings.next().unwrap_or(Binding::None);
         });
-        let body = self.to.bodies_mut().push(copied);
-        let function = self.to.functions_mut().get_mut(new)?;
+        let body = self.target.bodies_mut().push(copied);
+        let function = self.target.functions_mut().get_mut(new)?;
         (function.interface, function.body) = (interface, Some(body));
         let symbol = function
             .symbol
-            .and_then(|s| self.to.symbols_mut().get_mut(s));
+            .and_then(|s| self.target.symbols_mut().get_mut(s));
         if let Some(symbol) = symbol {
             symbol.kind = SymbolKind::Function(new);
         }
@@ -417,10 +417,10 @@ impl<'f> Copier<'f, '_> {
     pub(crate) fn header(
         &mut self,
         id: FuncId,
-        into: FuncId,
+        target_id: FuncId,
         parameters: impl IntoIterator<Item = (Option<NameId>, Binding)>,
     ) {
-        let Some(function) = self.from.functions().get(id).copied() else {
+        let Some(function) = self.source.functions().get(id).copied() else {
             return;
         };
         let attributes = self.attributes(function.attributes);
@@ -431,7 +431,7 @@ impl<'f> Copier<'f, '_> {
                 (param.name, param.binding) = (name, binding);
             }
         });
-        if let Some(place) = self.to.functions_mut().get_mut(into) {
+        if let Some(place) = self.target.functions_mut().get_mut(target_id) {
             place.linkage = function.linkage;
             (place.attributes, place.interface) = (attributes, interface);
         }

@@ -47,6 +47,7 @@ impl NamedOperands {
     }
 }
 
+/// The spelling of a name, with its number if it is a member of a range.
 pub(crate) fn numbered(module: &Module, name: NameId, number: Option<u32>) -> String {
     match number {
         Some(number) => format!("{}{number}", module.name(name)),
@@ -54,10 +55,10 @@ pub(crate) fn numbered(module: &Module, name: NameId, number: Option<u32>) -> St
     }
 }
 
-/// Copies from one module to another.
+/// Copies records from one module to another.
 pub(crate) struct Copier<'f, 't> {
-    from: &'f Module,
-    pub(crate) to: &'t mut Module,
+    source: &'f Module,
+    pub(crate) target: &'t mut Module,
     relation: Relation,
     symbols: Vec<Option<SymbolId>>,
     declarations: Vec<Option<DeclId>>,
@@ -65,28 +66,28 @@ pub(crate) struct Copier<'f, 't> {
 }
 
 impl<'f, 't> Copier<'f, 't> {
-    pub(crate) fn new(from: &'f Module, to: &'t mut Module, relation: Relation) -> Self {
+    pub(crate) fn new(source: &'f Module, target: &'t mut Module, relation: Relation) -> Self {
         Self {
-            symbols: vec![None; from.symbols().len()],
-            declarations: vec![None; from.declarations().decls.len()],
-            functions: vec![None; from.functions().len()],
-            from,
-            to,
+            symbols: vec![None; source.symbols().len()],
+            declarations: vec![None; source.declarations().decls.len()],
+            functions: vec![None; source.functions().len()],
+            source,
+            target,
             relation,
         }
     }
 
-    /// Maps a name of the source module to an existing one of the other module.
-    pub(crate) fn map_symbol(&mut self, id: SymbolId, to: SymbolId) {
-        set(&mut self.symbols, id, to);
+    /// Maps a name of the source module to an existing name of the target module.
+    pub(crate) fn map_symbol(&mut self, id: SymbolId, target: SymbolId) {
+        set(&mut self.symbols, id, target);
     }
 
     /// The names of the module that were copied, and those that existed already.
     pub(crate) fn copied_symbols(&self) -> NamedOperands {
         let mut operands = Vec::new();
-        for (id, symbol) in self.from.symbols().iter() {
+        for (id, symbol) in self.source.symbols().iter() {
             if let Some(copy) = get(&self.symbols, id) {
-                let name = numbered(self.from, symbol.name, symbol.number);
+                let name = numbered(self.source, symbol.name, symbol.number);
                 operands.push((name, Operand::Symbol(copy)));
             }
         }
@@ -97,16 +98,16 @@ impl<'f, 't> Copier<'f, 't> {
         if self.relation == Relation::SameModule {
             return id;
         }
-        let text = self.from.name_bytes(id);
-        NameId::new(self.to.names_mut().intern(text).0)
+        let text = self.source.name_bytes(id);
+        NameId::new(self.target.names_mut().intern(text).0)
     }
 
     fn signature(&mut self, id: SigId) -> SigId {
         if self.relation == Relation::SameModule {
             return id;
         }
-        let text = self.from.signature(id).text();
-        self.to.signatures_mut().intern(text.as_bytes())
+        let text = self.source.signature(id).text();
+        self.target.signatures_mut().intern(text.as_bytes())
     }
 
     /// Copies a name of the module. A member of a range is numbered at its first mention.
@@ -114,10 +115,10 @@ impl<'f, 't> Copier<'f, 't> {
         if self.relation == Relation::SameModule {
             return Some(id);
         }
-        if let Some(known) = get(&self.symbols, id) {
-            return Some(known);
+        if let Some(copied_id) = get(&self.symbols, id) {
+            return Some(copied_id);
         }
-        let symbol = *self.from.symbols().get(id)?;
+        let symbol = *self.source.symbols().get(id)?;
         let kind = match symbol.kind {
             SymbolKind::Variable(space, decl) => {
                 SymbolKind::Variable(space, get(&self.declarations, decl)?)
@@ -132,7 +133,7 @@ impl<'f, 't> Copier<'f, 't> {
         let name = self.name(symbol.name);
         let mut copied = Symbol::new(name, kind);
         copied.number = symbol.number;
-        let new = self.to.symbols_mut().push(copied);
+        let new = self.target.symbols_mut().push(copied);
         set(&mut self.symbols, id, new);
         new
     }
@@ -142,22 +143,22 @@ impl<'f, 't> Copier<'f, 't> {
     /// Copies an item.
     pub(crate) fn item(&mut self, item: Item) -> Option<Item> {
         match item {
-            Item::Directive(id) => self.from.directives().get(id).copied().map(|stmt| {
+            Item::Directive(id) => self.source.directives().get(id).copied().map(|stmt| {
                 let stmt = self.directive(stmt);
-                Item::Directive(self.to.directives_mut().push(stmt))
+                Item::Directive(self.target.directives_mut().push(stmt))
             }),
             Item::Decl(id) => self.declaration(id).map(|new| {
                 set(&mut self.declarations, id, new);
                 Item::Decl(new)
             }),
-            Item::Function(id) => match self.from.body(id) {
+            Item::Function(id) => match self.source.body(id) {
                 Some(body) => self.definition(id, body),
                 None => self.function(id),
             }
             .map(Item::Function),
-            Item::Section(id) => self.from.sections().get(id).map(|section| {
+            Item::Section(id) => self.source.sections().get(id).map(|section| {
                 let section = self.section(section);
-                Item::Section(self.to.sections_mut().push(section))
+                Item::Section(self.target.sections_mut().push(section))
             }),
             _ => None,
         }
@@ -169,16 +170,19 @@ impl<'f, 't> Copier<'f, 't> {
 
     fn section(&mut self, section: &Section) -> Section {
         let name = self.name(section.name);
-        let entries = section.entries.iter().map(|entry| match *entry {
-            SectionEntry::Label(label) => SectionEntry::Label(self.name(label)),
-            SectionEntry::Other { ty, first, value } => {
-                let value = self.operand(self.from.pool().get(value));
-                let value = self.to.pool_mut().extend(&[value]).at(0);
-                SectionEntry::Other { ty, first, value }
-            }
-            other => other,
-        });
-        let entries = entries.collect();
+        let entries = section
+            .entries
+            .iter()
+            .map(|entry| match *entry {
+                SectionEntry::Label(label) => SectionEntry::Label(self.name(label)),
+                SectionEntry::Other { ty, first, value } => {
+                    let value = self.operand(self.source.pool().get(value));
+                    let value = self.target.pool_mut().extend(&[value]).at(0);
+                    SectionEntry::Other { ty, first, value }
+                }
+                other => other,
+            })
+            .collect();
         Section::new(name, entries)
     }
 
@@ -190,9 +194,9 @@ impl<'f, 't> Copier<'f, 't> {
             return Some(id);
         }
         let new = self.begin_function(id)?;
-        let function = *self.from.functions().get(id)?;
+        let function = *self.source.functions().get(id)?;
         let interface = self.interface(&function.interface, |_| ());
-        if let Some(copied) = self.to.functions_mut().get_mut(new) {
+        if let Some(copied) = self.target.functions_mut().get_mut(new) {
             copied.interface = interface;
         }
         Some(new)
@@ -200,12 +204,12 @@ impl<'f, 't> Copier<'f, 't> {
 
     /// Copies what precedes the parameters of a function.
     fn begin_function(&mut self, id: FuncId) -> Option<FuncId> {
-        let function = *self.from.functions().get(id)?;
-        let new = self.to.functions_mut().push(Function::EMPTY);
+        let function = *self.source.functions().get(id)?;
+        let new = self.target.functions_mut().push(Function::EMPTY);
         set(&mut self.functions, id, new);
         let attributes = self.attributes(function.attributes);
         let symbol = function.symbol.and_then(|symbol| {
-            let row = self.from.symbols().get(symbol).copied()?;
+            let row = self.source.symbols().get(symbol).copied()?;
             let kind = SymbolKind::Function(new);
             let copied = get(&self.symbols, symbol);
             Some(copied.unwrap_or_else(|| self.add_symbol(symbol, row, kind)))
@@ -215,7 +219,7 @@ impl<'f, 't> Copier<'f, 't> {
         copied.symbol = symbol;
         copied.attributes = attributes;
         copied.body = None;
-        if let Some(place) = self.to.functions_mut().get_mut(new) {
+        if let Some(place) = self.target.functions_mut().get_mut(new) {
             *place = copied;
         }
         Some(new)
@@ -227,11 +231,11 @@ impl<'f, 't> Copier<'f, 't> {
         }
         let returns = self.params(interface.returns, &mut bind);
         let params = self.params(interface.params, &mut bind);
-        let directives = interface.directives.of(self.from.interface_directives());
-        let start = self.to.interface_directives().len() as u32;
+        let directives = interface.directives.of(self.source.interface_directives());
+        let start = self.target.interface_directives().len() as u32;
         for stmt in directives {
             let stmt = self.directive(*stmt);
-            self.to.interface_directives_mut().push(stmt);
+            self.target.interface_directives_mut().push(stmt);
         }
         let mut copied = *interface;
         copied.returns = returns;
@@ -241,8 +245,8 @@ impl<'f, 't> Copier<'f, 't> {
     }
 
     fn params(&mut self, range: TableRange, bind: &mut impl FnMut(&mut Param)) -> TableRange {
-        let start = self.to.params().len() as u32;
-        for param in range.of(self.from.params()) {
+        let start = self.target.params().len() as u32;
+        for param in range.of(self.source.params()) {
             let mut copied = *param;
             copied.align = self.operand(param.align);
             copied.ty = self.type_name(param.ty);
@@ -253,19 +257,19 @@ impl<'f, 't> Copier<'f, 't> {
             copied.name = param.name.map(|name| self.name(name));
             copied.dims = self.range(param.dims);
             bind(&mut copied);
-            self.to.params_mut().push(copied);
+            self.target.params_mut().push(copied);
         }
         TableRange { start, ..range }
     }
 }
 
 impl<'f> CopyDeclarations<'f> for Copier<'f, '_> {
-    fn from(&self) -> &'f Declarations {
-        self.from.declarations()
+    fn source(&self) -> &'f Declarations {
+        self.source.declarations()
     }
 
-    fn to(&mut self) -> &mut Declarations {
-        self.to.declarations_mut()
+    fn target(&mut self) -> &mut Declarations {
+        self.target.declarations_mut()
     }
 
     fn name(&mut self, name: NameId) -> NameId {
@@ -273,16 +277,16 @@ impl<'f> CopyDeclarations<'f> for Copier<'f, '_> {
     }
 
     fn operand(&mut self, operand: Operand) -> Operand {
-        let mut pool = core::mem::take(self.to.pool_mut());
-        let copied = copy_operand(self, self.from.pool(), &mut pool, operand);
-        *self.to.pool_mut() = pool;
+        let mut pool = core::mem::take(self.target.pool_mut());
+        let copied = copy_operand(self, self.source.pool(), &mut pool, operand);
+        *self.target.pool_mut() = pool;
         copied
     }
 
     fn range(&mut self, operands: OperandRange) -> OperandRange {
-        let mut pool = core::mem::take(self.to.pool_mut());
-        let copied = copy_range(self, self.from.pool(), &mut pool, operands);
-        *self.to.pool_mut() = pool;
+        let mut pool = core::mem::take(self.target.pool_mut());
+        let copied = copy_range(self, self.source.pool(), &mut pool, operands);
+        *self.target.pool_mut() = pool;
         copied
     }
 
@@ -290,10 +294,10 @@ impl<'f> CopyDeclarations<'f> for Copier<'f, '_> {
         let Binding::Symbol(id) = declarator.binding else {
             return Binding::None;
         };
-        if let Some(known) = get(&self.symbols, id) {
-            return Binding::Symbol(known);
+        if let Some(copied_id) = get(&self.symbols, id) {
+            return Binding::Symbol(copied_id);
         }
-        let Some(symbol) = self.from.symbols().get(id).copied() else {
+        let Some(symbol) = self.source.symbols().get(id).copied() else {
             return Binding::None;
         };
         let kind = SymbolKind::Variable(decl.space, new);
@@ -311,7 +315,7 @@ impl Leaves for Copier<'_, '_> {
             Operand::Symbol(id) => match self.symbol(id) {
                 Some(symbol) => Operand::Symbol(symbol),
                 None => {
-                    let name = self.from.symbols().get(id).map(|s| s.name);
+                    let name = self.source.symbols().get(id).map(|s| s.name);
                     name.map_or(Operand::Absent, |n| Operand::Name(self.name(n)))
                 }
             },
@@ -324,8 +328,8 @@ fn get<K: EntityId, V: Copy>(map: &[Option<V>], id: K) -> Option<V> {
     map.get(id.index()).copied().flatten()
 }
 
-fn set<K: EntityId, V>(map: &mut [Option<V>], id: K, to: V) {
+fn set<K: EntityId, V>(map: &mut [Option<V>], id: K, copied_id: V) {
     if let Some(entry) = map.get_mut(id.index()) {
-        *entry = Some(to);
+        *entry = Some(copied_id);
     }
 }

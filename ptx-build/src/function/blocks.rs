@@ -110,7 +110,7 @@ impl FunctionBuilder<'_> {
             let help = "`create_block` makes a block and its label; `place` sets other labels";
             return Err(BuildError::new(BuildErrorKind::Argument, message, help));
         };
-        self.can_switch()?;
+        self.check_switch()?;
         self.body.select(Some(index));
         if is_new { self.place(block) } else { Ok(()) }
     }
@@ -121,7 +121,7 @@ impl FunctionBuilder<'_> {
     ///
     /// An inner scope is open ([`Scope`](BuildErrorKind::Scope)).
     pub fn switch_to_entry(&mut self) -> Result<(), BuildError> {
-        self.can_switch()?;
+        self.check_switch()?;
         self.body.select(None);
         Ok(())
     }
@@ -138,7 +138,7 @@ impl FunctionBuilder<'_> {
         result
     }
 
-    fn can_switch(&self) -> Result<(), BuildError> {
+    fn check_switch(&self) -> Result<(), BuildError> {
         if !self.body.is_in_scope() {
             return Ok(());
         }

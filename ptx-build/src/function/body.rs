@@ -1,4 +1,4 @@
-//! A function while it is built.
+//! The state of a function that is being built.
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
@@ -59,7 +59,7 @@ fn number_after<'n>(range: &str, member: &'n str) -> Option<&'n str> {
 
 impl RangeInfo {
     /// Whether a name is that of a member.
-    pub(super) fn holds(&self, name: &str) -> bool {
+    pub(super) fn contains(&self, name: &str) -> bool {
         match (self.count, number_after(&self.name, name)) {
             (Some(count), Some(n)) => n.parse::<u64>().is_ok_and(|n| n < count),
             _ => false,
@@ -78,7 +78,7 @@ pub(crate) struct Scope {
 
 /// The fresh registers of one type.
 #[derive(Debug)]
-pub(super) struct Fresh {
+pub(super) struct FreshRegisters {
     pub(super) decl: RegDeclId,
     pub(super) ty: ScalarType,
     pub(super) prefix: String,
@@ -88,9 +88,9 @@ pub(super) struct Fresh {
     pub(super) highest_used: u32,
 }
 
-impl Fresh {
+impl FreshRegisters {
     /// Whether a name is, or can become, that of such a register.
-    pub(super) fn holds(&self, name: &str) -> bool {
+    pub(super) fn contains(&self, name: &str) -> bool {
         number_after(&self.prefix, name).is_some()
     }
 }
@@ -164,13 +164,13 @@ pub(crate) struct Body {
     pub(crate) names: NameTable,
     pub(super) scopes: Vec<Scope>,
     /// The parent of each scope, by the number of the scope; scope 0 is the function itself.
-    pub(super) outer: Vec<u32>,
+    pub(super) parent_scopes: Vec<u32>,
     /// The functions that are declared inside of it.
     pub(crate) declared: Vec<u32>,
     pub(super) ranges: Vec<RangeInfo>,
-    pub(super) fresh: Vec<Fresh>,
+    pub(super) fresh: Vec<FreshRegisters>,
     /// The index of the fresh registers of each type in [`fresh`](Self::fresh).
-    pub(super) fresh_of: [Option<u8>; ScalarType::COUNT],
+    pub(super) fresh_index_of_type: [Option<u8>; ScalarType::COUNT],
     pub(crate) fresh_labels: u32,
     /// The places that `.loc` named in this function.
     pub(crate) places: BTreeSet<[u32; 3]>,
@@ -184,7 +184,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Takes the names that the function declared.
+    /// Moves the names that the function declared out of it.
     pub(super) fn take_names(&mut self) -> Names {
         use core::mem::take;
         Names {
@@ -230,11 +230,11 @@ impl Body {
             labels: Vec::new(),
             names: NameTable::default(),
             scopes: vec![Scope::default()],
-            outer: vec![0],
+            parent_scopes: vec![0],
             declared: Vec::new(),
             ranges: Vec::new(),
             fresh: Vec::new(),
-            fresh_of: [None; ScalarType::COUNT],
+            fresh_index_of_type: [None; ScalarType::COUNT],
             fresh_labels: 0,
             places: BTreeSet::new(),
             blocks: Blocks::default(),
@@ -259,18 +259,18 @@ impl Body {
 
     /// Marks the registers that the statement which was just added mentions first: they have to be declared.
     #[inline]
-    pub(crate) fn note_use(&mut self) {
+    pub(crate) fn record_first_uses(&mut self) {
         if !self.pending.unused.is_empty() {
-            self.note_first_use();
+            self.record_each_first_use();
         }
     }
 
-    fn note_first_use(&mut self) {
+    fn record_each_first_use(&mut self) {
         for register in self.pending.unused.drain(..) {
             if let Some(info) = self.registers.get_mut(register) {
                 info.is_used = true;
-                if let Some(Some(at)) = self.fresh_of.get(info.ty.index())
-                    && let Some(fresh) = self.fresh.get_mut(usize::from(*at))
+                if let Some(Some(index)) = self.fresh_index_of_type.get(info.ty.index())
+                    && let Some(fresh) = self.fresh.get_mut(usize::from(*index))
                     && fresh.decl == info.decl
                 {
                     fresh.highest_used = fresh.highest_used.max(info.number);
@@ -299,7 +299,7 @@ impl Body {
             && (label.place).is_none_or(|place| self.scopes.iter().any(|scope| scope.id == place))
     }
 
-    /// Notes that a statement mentions a label, which may have to be placed.
+    /// Records that a statement mentions a label, which may have to be placed.
     pub(crate) fn wait(&mut self, label: u32) {
         let scope = self.scope();
         if let Some(label) = self.labels.get_mut(label as usize)
@@ -315,8 +315,8 @@ impl Body {
     }
 
     pub(super) fn push_scope(&mut self) {
-        let (id, outer) = (self.outer.len() as u32, self.scope());
-        self.outer.push(outer);
+        let (id, parent) = (self.parent_scopes.len() as u32, self.scope());
+        self.parent_scopes.push(parent);
         self.scopes.push(Scope {
             id,
             ..Scope::default()
@@ -327,14 +327,14 @@ impl Body {
     pub(super) fn is_inside(&self, mut scope: u32, outer: u32) -> bool {
         // Inner scopes have larger numbers.
         while scope > outer {
-            scope = self.outer.get(scope as usize).copied().unwrap_or(0);
+            scope = self.parent_scopes.get(scope as usize).copied().unwrap_or(0);
         }
         scope == outer
     }
 
     /// Whether a function of the module is declared before this place.
-    pub(crate) fn knows(&self, function: u32, written: DeclState) -> bool {
-        match written {
+    pub(crate) fn is_declared_before(&self, function: u32, declaration_state: DeclState) -> bool {
+        match declaration_state {
             DeclState::Declared => true,
             DeclState::Discarded => false,
             DeclState::Open => function == self.function,
@@ -345,11 +345,11 @@ impl Body {
         }
     }
 
-    /// Whether the name of a function of the module means something else here.
+    /// Whether the name of a function of the module denotes another entity here.
     pub(crate) fn shadows(&self, name: &str, function: u32) -> bool {
         match self.names.get(name) {
             Some((_, Meaning::Function(f))) => f != function,
-            _ => self.means(name),
+            _ => self.has_meaning(name),
         }
     }
 
@@ -359,11 +359,11 @@ impl Body {
         self.fresh.iter().any(|f| f.prefix == name) || ranges.any(|r| r.name == name)
     }
 
-    /// Whether a name means something here that the function declared.
-    pub(crate) fn means(&self, name: &str) -> bool {
+    /// Whether a name denotes an entity here that the function declared.
+    pub(crate) fn has_meaning(&self, name: &str) -> bool {
         self.names.contains(name)
-            || self.fresh.iter().any(|fresh| fresh.holds(name))
-            || (self.ranges.iter()).any(|range| range.is_open && range.holds(name))
+            || self.fresh.iter().any(|fresh| fresh.contains(name))
+            || (self.ranges.iter()).any(|range| range.is_open && range.contains(name))
     }
 
     /// Whether it has statements or comments.
@@ -484,7 +484,7 @@ impl Body {
             .map(|(id, _)| id)
     }
 
-    /// Notes a statement that was begun and not ended.
+    /// Records a statement that was begun and not ended.
     pub(crate) fn abandon(&mut self) {
         if self.pending.is_open {
             let message = format!("`{}` was begun and not ended", self.pending.mnemonic.text());

@@ -51,24 +51,24 @@ impl FunctionBuilder<'_> {
 /// Moves the last `count` statements, which declare registers, before the others.
 fn move_to_front(records: &mut Body, count: usize) {
     let first = records.statement_table().len() - count;
-    let moved = |id: StmtId| match id.index().checked_sub(first) {
+    let new_id = |id: StmtId| match id.index().checked_sub(first) {
         Some(index) => StmtId::from_index(index),
         None => StmtId::from_index(id.index() + count),
     };
     let statements = records.statements_mut().values_mut();
     statements.into_slice().rotate_right(count);
     for label in records.labels_mut().values_mut() {
-        label.stmt = moved(label.stmt);
+        label.stmt = new_id(label.stmt);
     }
     for var in records.vars_mut().values_mut() {
-        var.stmt = var.stmt.map(moved);
+        var.stmt = var.stmt.map(new_id);
     }
     for decl in records.reg_decls_mut().values_mut() {
-        decl.stmt = decl.stmt.map(moved);
+        decl.stmt = decl.stmt.map(new_id);
     }
     for scope in records.inner_scopes_mut().iter_mut() {
-        scope.open = moved(scope.open);
-        scope.close = scope.close.map(moved);
+        scope.open = new_id(scope.open);
+        scope.close = scope.close.map(new_id);
     }
     sort_register_names(records);
 }

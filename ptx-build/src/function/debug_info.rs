@@ -119,8 +119,9 @@ impl<'m> FunctionBuilder<'m> {
         self.module.check_alias(alias, aliasee)?;
         self.body.abandon();
         let tables = &self.module.tables;
-        let names = [alias, aliasee].map(|f| tables.functions.get(f.index as usize));
-        let names = names.map(|f| f.map_or(Operand::Absent, |f| Operand::Symbol(f.symbol)));
+        let names = [alias, aliasee]
+            .map(|f| tables.functions.get(f.index as usize))
+            .map(|f| f.map_or(Operand::Absent, |f| Operand::Symbol(f.symbol)));
         let id = self.body.add_directive(Directive::Alias, &names);
         self.body.push_statement(Statement::Directive(id));
         Ok(())

@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 use ptx_ir::{Code, FunctionKind, Linkage};
 use ptx_isa::{Directive, StateSpace};
 
-use super::body::Fresh;
+use super::body::FreshRegisters;
 use super::{FunctionBuilder, no_results};
 use crate::check::{self, Parsed};
 use crate::declaration::{Declaration, DeclarationAttribute};
@@ -57,7 +57,7 @@ impl<'m> FunctionBuilder<'m> {
     /// The interface is illegal or contradicts the declaration of the function, or the function has statements or parameters
     /// already.
     pub fn set_interface(&mut self, interface: FunctionHeader) -> Result<(), BuildError> {
-        self.module.tables.can_change(self.func)?;
+        self.module.tables.check_change(self.func)?;
         self.check_interface(&interface)?;
         if self.declaration.is_some() && self.body.is_empty() {
             self.forget_parameters();
@@ -73,13 +73,13 @@ impl<'m> FunctionBuilder<'m> {
         let parts = interface.returns.iter().chain(&interface.params);
         let mut names = NameTable::default();
         for name in parts.map(Declaration::name).filter(|n| *n != "_") {
-            self.can_claim_parameter(name)?;
+            self.check_parameter_name(name)?;
             if names.set(name, Some((1, Meaning::Item))).is_some() {
                 return Err(self.duplicate(name));
             }
         }
-        if let Some(own) = self.interface() {
-            *own = interface;
+        if let Some(header) = self.interface() {
+            *header = interface;
         }
         self.bind_interface()
     }
@@ -117,7 +117,7 @@ impl<'m> FunctionBuilder<'m> {
         self.check_header(interface, false).map(drop)
     }
 
-    /// A header as a record, if it is legal before the declarations of fresh registers, if these are `declared`.
+    /// A header as a record, if it is legal. If `declared`, it is checked together with the declarations of the fresh registers.
     pub(super) fn check_header(
         &mut self,
         interface: &FunctionHeader,
@@ -128,13 +128,14 @@ impl<'m> FunctionBuilder<'m> {
         let function = tables.functions.get(self.func.index as usize);
         // It has to agree with its earlier declaration.
         let declaration = function.map_or("", |f| &f.declared);
-        let mut fresh: Vec<&Fresh> = self.body.fresh.iter().collect();
+        let mut fresh: Vec<&FreshRegisters> = self.body.fresh.iter().collect();
         fresh.retain(|f| declared && f.highest_used > 0);
         let registers = (fresh.iter()).fold(0, |set, f| set | 1u128 << f.ty.index());
-        let like = (self.body.kind, interface.unnamed(), registers);
-        let mut legal = self.module.legal_headers.iter();
-        let legal = legal.find(|(l, _)| declaration.is_empty() && *l == like);
-        if let Some((_, parsed)) = legal {
+        let header_key = (self.body.kind, interface.unnamed(), registers);
+        if declaration.is_empty()
+            && let Some((_, parsed)) =
+                (self.module.legal_headers.iter()).find(|(key, _)| *key == header_key)
+        {
             return Ok(parsed.clone());
         }
         let mut text = format!("{header}\n{{\n");
@@ -150,7 +151,7 @@ impl<'m> FunctionBuilder<'m> {
             Ok(module) => {
                 let parsed = Arc::new(Parsed { module, start, end });
                 if declaration.is_empty() {
-                    self.module.note_legal_header(like, &parsed);
+                    self.module.note_legal_header(header_key, &parsed);
                 }
                 Ok(parsed)
             }

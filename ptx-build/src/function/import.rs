@@ -11,10 +11,10 @@ use crate::copy::{BodyCopier, BodyNames, Copier, NamedOperands, Relation, number
 use crate::handle::Dependency;
 
 impl FunctionBuilder<'_> {
-    /// Copies statements that were parsed, those that are `wanted`, with their comments.
-    pub(crate) fn import(&mut self, parsed: &Parsed, wanted: &dyn Fn(Statement) -> bool) {
+    /// Copies statements that were parsed, with their comments, if `is_imported` returns `true`.
+    pub(crate) fn import(&mut self, parsed: &Parsed, is_imported: &dyn Fn(Statement) -> bool) {
         self.body.abandon();
-        let Some((_, _, from)) = parsed.module.definitions().next() else {
+        let Some((_, _, source)) = parsed.module.definitions().next() else {
             return;
         };
         let names = self.mentioned_names();
@@ -28,19 +28,19 @@ impl FunctionBuilder<'_> {
                 module.map_symbol(id, to);
             }
         }
-        let mut copier = BodyCopier::new(&mut module, from, records, scope);
-        map_names(&mut copier.names, parsed, from, &names);
+        let mut copier = BodyCopier::new(&mut module, source, records, scope);
+        map_names(&mut copier.names, parsed, source, &names);
         let part = Span::at(parsed.start, parsed.end);
         self.body
             .sequence
-            .add_parsed(&parsed.module, from, part, |id| {
-                from.statement(id).filter(|s| wanted(*s))?;
+            .add_parsed(&parsed.module, source, part, |id| {
+                source.statement(id).filter(|s| is_imported(*s))?;
                 copier.statement(id)
             });
         self.body.records = copier.finish();
         // Scopes of the text have numbers as well.
-        while self.body.outer.len() <= self.body.records.inner_scopes().len() {
-            self.body.outer.push(scope.as_u32());
+        while self.body.parent_scopes.len() <= self.body.records.inner_scopes().len() {
+            self.body.parent_scopes.push(scope.as_u32());
         }
         let draft = &mut self.module.draft;
         draft.checker.extend_mnemonics(&draft.module);
@@ -82,36 +82,36 @@ impl FunctionBuilder<'_> {
 fn map_names(
     copier: &mut BodyNames<'_, '_, '_>,
     parsed: &Parsed,
-    from: &Body,
+    source: &Body,
     names: &NamedOperands,
 ) {
     let module = &parsed.module;
-    let is_own = |stmt: StmtId| {
-        let is_placed = (stmt.as_u32() as usize) < from.statement_table().len();
-        is_placed && parsed.holds(from.source_span(stmt).start)
+    let is_declared_in_text = |stmt: StmtId| {
+        let is_placed = (stmt.as_u32() as usize) < source.statement_table().len();
+        is_placed && parsed.contains(source.source_span(stmt).start)
     };
-    for (id, register) in from.registers().iter() {
-        let Some(decl) = from.reg_decls().get(register.decl) else {
+    for (id, register) in source.registers().iter() {
+        let Some(decl) = source.reg_decls().get(register.decl) else {
             continue;
         };
         let name = numbered(module, decl.name, decl.count.map(|_| register.number));
         if let Some(Operand::Reg(to)) = names.get(&name)
-            && !decl.stmt.is_some_and(is_own)
+            && !decl.stmt.is_some_and(is_declared_in_text)
         {
             copier.map_register(id, to);
         }
     }
-    for (id, var) in from.vars().iter() {
+    for (id, var) in source.vars().iter() {
         let name = numbered(module, var.name, var.number);
         if let Some(Operand::Var(to)) = names.get(&name)
-            && !var.stmt.is_some_and(is_own)
+            && !var.stmt.is_some_and(is_declared_in_text)
         {
             copier.map_var(id, to);
         }
     }
-    for (id, label) in from.labels().iter() {
+    for (id, label) in source.labels().iter() {
         if let Some(Operand::Label(to)) = names.get(module.name(label.name))
-            && !is_own(label.stmt)
+            && !is_declared_in_text(label.stmt)
         {
             copier.map_label(id, to);
         }

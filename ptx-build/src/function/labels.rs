@@ -38,10 +38,10 @@ impl FunctionBuilder<'_> {
         loop {
             self.body.fresh_labels += 1;
             let name = format!("$L_{}", self.body.fresh_labels);
-            let free = !self.module.tables.names.contains(&name);
+            let is_free = !self.module.tables.names.contains(&name);
             let index = self.body.labels.len() as u32;
-            // Its name is its own, so that it can be placed in any scope.
-            if free
+            // No other name of the function is equal, so that the label can be placed in any scope.
+            if is_free
                 && !self.body.names.contains(&name)
                 && self.claim_outside(&name, Meaning::Label(index)).is_ok()
             {
@@ -94,9 +94,9 @@ impl FunctionBuilder<'_> {
 
     /// The label of a handle of this function.
     pub(super) fn label_info(&self, label: CodeLabel) -> Result<&LabelInfo, BuildError> {
-        let past = &self.module.tables.past;
+        let owners = &self.module.tables.handle_owners;
         let info = self.body.label(label);
-        info.ok_or_else(|| past.refuse(Handle::Label(label), Some(&self.body.name)))
+        info.ok_or_else(|| owners.refuse(Handle::Label(label), Some(&self.body.name)))
     }
 
     /// Places a label: jumps to it come here.
@@ -193,17 +193,17 @@ impl FunctionBuilder<'_> {
         for &target in targets {
             let first = labels.len();
             match target.into() {
-                BranchTarget::Label(one) => {
-                    labels.push(OperandExpr::Label(one));
-                    names.push(self.name_of_label(one).to_string());
+                BranchTarget::Label(entry) => {
+                    labels.push(OperandExpr::Label(entry));
+                    names.push(self.name_of_label(entry).to_string());
                 }
-                BranchTarget::Range(zero, count) => {
-                    let name = self.name_of_label(zero);
+                BranchTarget::Range(first_label, count) => {
+                    let name = self.name_of_label(first_label);
                     let stem = name.strip_suffix('0').unwrap_or(name);
                     let members = (0..count).map_while(|n| self.local_label(&format!("{stem}{n}")));
                     labels.extend(members.map(OperandExpr::Label));
                     if labels.len() - first != count as usize
-                        || labels.get(first) != Some(&zero.into())
+                        || labels.get(first) != Some(&first_label.into())
                     {
                         let message = format!("`{stem}<{count}>` are not {count} labels here");
                         let help = "pass the first label of a range whose other labels have the next numbers in their names";
@@ -308,7 +308,7 @@ impl FunctionBuilder<'_> {
         self.place_table(label, text)
     }
 
-    /// Notes the names that the operands of a directive mention.
+    /// Records the names that the operands of a directive mention.
     fn mention(&mut self, operands: &[OperandExpr]) -> Result<(), BuildError> {
         self.body.abandon();
         self.body.pending.mentions.clear();
@@ -366,7 +366,7 @@ impl FunctionBuilder<'_> {
     /// Opens a scope: `{`. Its declarations are not visible outside.
     pub fn open(&mut self) {
         let parent = ScopeId::new(self.body.scope());
-        let id = ScopeId::new(self.body.outer.len() as u32);
+        let id = ScopeId::new(self.body.parent_scopes.len() as u32);
         self.body.abandon();
         let open = self.body.push_statement(Statement::Open(id));
         self.body

@@ -1,4 +1,4 @@
-//! The kernel or function that is being made.
+//! The builder of a kernel or a function.
 
 mod blocks;
 pub(crate) mod body;
@@ -63,7 +63,7 @@ impl<'m> FunctionBuilder<'m> {
         declaration: Option<Function>,
     ) -> Self {
         let body = Body::new(func.index, record, kind, name);
-        module.tables.past.begin(body.owner, name);
+        module.tables.handle_owners.begin(body.owner, name);
         Self {
             module,
             body,
@@ -111,8 +111,8 @@ impl<'m> FunctionBuilder<'m> {
         self.check_labels()?;
         let header = self.interface().map(core::mem::take).unwrap_or_default();
         let checked = self.check_header(&header, true);
-        if let Some(own) = self.interface() {
-            *own = header;
+        if let Some(interface) = self.interface() {
+            *interface = header;
         }
         let parsed = checked?;
         let fresh = self.declare_fresh_registers();
@@ -182,7 +182,7 @@ impl Drop for FunctionBuilder<'_> {
             self.module.draft.abandon_function();
         }
         let names = self.body.take_names();
-        self.module.tables.past.end(self.body.owner, names);
+        self.module.tables.handle_owners.end(self.body.owner, names);
     }
 }
 
@@ -246,7 +246,7 @@ impl ModuleBuilder {
             declaration,
         } = paused;
         if func.owner != self.tables.owner {
-            return Err(self.tables.past.refuse(Handle::Func(func), None));
+            return Err(self.tables.handle_owners.refuse(Handle::Func(func), None));
         }
         Ok(FunctionBuilder {
             module: self,

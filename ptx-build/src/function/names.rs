@@ -32,12 +32,12 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         meaning: Meaning,
     ) -> Result<(), BuildError> {
-        self.can_claim_parameter(name)?;
+        self.check_parameter_name(name)?;
         self.claim_outside(name, meaning)
     }
 
     /// Refuses a name that a parameter cannot have.
-    pub(super) fn can_claim_parameter(&self, name: &str) -> Result<(), BuildError> {
+    pub(super) fn check_parameter_name(&self, name: &str) -> Result<(), BuildError> {
         let is_special = SpecialReg::from_text(name.as_bytes()).is_some();
         // ptxas takes a local variable for the parameter of the same name.
         let mut locals = self.body.locals.iter();
@@ -46,7 +46,7 @@ impl<'m> FunctionBuilder<'m> {
         if taken && self.body.has_statements() {
             return Err(self.duplicate(name));
         }
-        self.can_claim(name, 1)
+        self.check_claim(name, 1)
     }
 
     pub(super) fn claim_at(
@@ -55,13 +55,13 @@ impl<'m> FunctionBuilder<'m> {
         meaning: Meaning,
         depth: usize,
     ) -> Result<(), BuildError> {
-        self.can_claim(name, depth)?;
+        self.check_claim(name, depth)?;
         self.bind(name, meaning, depth);
         Ok(())
     }
 
     /// Refuses an invalid name, and one that has a meaning in the scope at this depth or in one inside it.
-    pub(super) fn can_claim(&self, name: &str, depth: usize) -> Result<(), BuildError> {
+    pub(super) fn check_claim(&self, name: &str, depth: usize) -> Result<(), BuildError> {
         lexical::name(name)?;
         let outer = self.body.names.get(name);
         let scopes = self.body.scopes.get(depth.wrapping_sub(1)..);
@@ -70,10 +70,10 @@ impl<'m> FunctionBuilder<'m> {
             self.body
                 .ranges
                 .get(*r as usize)
-                .is_some_and(|r| r.holds(name))
+                .is_some_and(|r| r.contains(name))
         };
         if outer.is_some_and(|(d, _)| d >= depth)
-            || (self.body.fresh.iter()).any(|fresh| fresh.holds(name))
+            || (self.body.fresh.iter()).any(|fresh| fresh.contains(name))
             || ranges.any(in_range)
         {
             return Err(self.duplicate(name));

@@ -53,8 +53,8 @@ impl FunctionBuilder<'_> {
     /// A register is written twice ([`Argument`](BuildErrorKind::Argument)), or a copy is illegal. Nothing is added then.
     pub fn parallel_copy(&mut self, copies: &[(Reg, OperandExpr)]) -> Result<(), BuildError> {
         if let Some((to, _)) = copies.iter().find(|(to, _)| self.type_of(*to).is_none()) {
-            let (past, place) = (&self.module.tables.past, &self.body.name);
-            return Err(past.refuse(Handle::Reg(*to), Some(place)));
+            let (owners, place) = (&self.module.tables.handle_owners, &self.body.name);
+            return Err(owners.refuse(Handle::Reg(*to), Some(place)));
         }
         let written = writers(copies);
         if let Some([(twice, _), _]) = written.windows(2).find(|w| w[0].0 == w[1].0) {

@@ -121,10 +121,10 @@ impl FunctionBuilder<'_> {
 
     /// Assigns handles to the parameters and results of the header.
     pub(crate) fn bind_interface(&mut self) -> Result<(), BuildError> {
-        let header = self
+        let (results, params) = self
             .interface()
-            .map(|h| (h.returns.clone(), h.params.clone()));
-        let (results, params) = header.unwrap_or_default();
+            .map(|h| (h.returns.clone(), h.params.clone()))
+            .unwrap_or_default();
         let lists = [(List::Results, results), (List::Params, params)];
         for (list, declarations) in lists {
             for declaration in &declarations {
@@ -154,12 +154,12 @@ impl FunctionBuilder<'_> {
     /// Forgets the handles that [`bind_interface`](Self::bind_interface) made, and the header.
     pub(super) fn forget_parameters(&mut self) {
         let names = self.body.take_names();
-        self.module.tables.past.end(self.body.owner, names);
+        self.module.tables.handle_owners.end(self.body.owner, names);
         let (record, kind) = (self.body.record, self.body.kind);
         self.body = Body::new(self.func.index, record, kind, &self.body.name);
         self.module
             .tables
-            .past
+            .handle_owners
             .begin(self.body.owner, &self.body.name);
         if let Some(header) = self.interface() {
             *header = FunctionHeader::default();
@@ -206,7 +206,7 @@ impl FunctionBuilder<'_> {
 
     /// Refuses a parameter or result that is illegal together with those added before it, or alone.
     fn check_part(&mut self, declaration: &Declaration, list: List) -> Result<(), BuildError> {
-        self.module.tables.can_change(self.func)?;
+        self.module.tables.check_change(self.func)?;
         let (name, kind) = (declaration.name(), self.body.kind);
         if list == List::Results && kind == FunctionKind::Entry {
             return Err(no_results(&self.body.name, name));
@@ -222,8 +222,8 @@ impl FunctionBuilder<'_> {
         let function = self.module.tables.functions.get(self.func.index as usize);
         let declared = function
             .filter(|f| !f.declared.is_empty())
-            .map(|f| &f.interface);
-        let declared = declared.filter(|i| !i.returns.is_empty() || !i.params.is_empty());
+            .map(|f| &f.interface)
+            .filter(|i| !i.returns.is_empty() || !i.params.is_empty());
         let Some(interface) = declared else {
             return Ok(());
         };

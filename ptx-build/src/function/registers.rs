@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_ir::{Binding, Code, RegDeclId};
 use ptx_isa::{ScalarType, StateSpace};
 
-use super::body::{Fresh, RangeInfo};
+use super::body::{FreshRegisters, RangeInfo};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
 use crate::declared::RegisterInfo;
@@ -37,7 +37,12 @@ fn prefix(ty: ScalarType) -> String {
 impl FunctionBuilder<'_> {
     /// A fresh register: `%r1`, `%rd2`, `%f3`, `%p1`, …
     pub fn reg(&mut self, ty: ScalarType) -> Reg {
-        let index = self.body.fresh_of.get(ty.index()).copied().flatten();
+        let index = self
+            .body
+            .fresh_index_of_type
+            .get(ty.index())
+            .copied()
+            .flatten();
         let index = index.map_or_else(|| self.add_fresh(ty), usize::from);
         let Some(fresh) = self.body.fresh.get_mut(index) else {
             // `add_fresh` added it.
@@ -69,7 +74,7 @@ impl FunctionBuilder<'_> {
         let index = self.body.fresh.len();
         let name = self.module.draft.intern(&prefix);
         let decl = self.body.add_register_name(name, Some(u32::MAX), ty, 1);
-        self.body.fresh.push(Fresh {
+        self.body.fresh.push(FreshRegisters {
             decl,
             ty,
             stem: self.body.registers.add_range(&prefix),
@@ -77,7 +82,7 @@ impl FunctionBuilder<'_> {
             count: 0,
             highest_used: 0,
         });
-        if let Some(place) = self.body.fresh_of.get_mut(ty.index()) {
+        if let Some(place) = self.body.fresh_index_of_type.get_mut(ty.index()) {
             *place = Some(index as u8);
         }
         index
@@ -168,9 +173,8 @@ impl FunctionBuilder<'_> {
             return BuildErrorKind::Argument.refuse(Code::BadCount, message, help);
         }
         let declaration = Declaration::new(StateSpace::Reg, ty, name).range(count);
-        declaration.has_members()?;
-        let ranges = self.registers(&declaration)?;
-        let Some(&range) = ranges.first() else {
+        declaration.check_members()?;
+        let Some(&range) = self.registers(&declaration)?.first() else {
             return Err(no_member(name, 0));
         };
         (0..u64::from(count))
@@ -206,7 +210,7 @@ impl FunctionBuilder<'_> {
         let text = declaration.statement(&mut names)?;
         let mentions = names.mentions;
         for name in declaration.names().filter(|n| n.count.is_none()) {
-            self.can_claim(&name.text, self.body.depth())?;
+            self.check_claim(&name.text, self.body.depth())?;
         }
         let parsed = self.check(&text, &mentions)?;
         let first = self.body.ranges.len();
@@ -265,7 +269,7 @@ impl FunctionBuilder<'_> {
         if range.count.is_some() {
             let alike = self.body.names.with_prefix(&range.name);
             let held: Vec<(String, usize)> = alike
-                .filter(|(n, _)| range.holds(n))
+                .filter(|(n, _)| range.contains(n))
                 .map(|(n, (depth, _))| (n.to_string(), depth))
                 .collect();
             let mut fresh = self.body.fresh.iter();
@@ -326,8 +330,8 @@ impl FunctionBuilder<'_> {
         let owner = self.body.owner;
         let info = self.body.ranges.get(range.index as usize);
         let Some(info) = info.filter(|_| range.owner == owner) else {
-            let (past, place) = (&self.module.tables.past, &self.body.name);
-            return Err(past.refuse(Handle::Range(range), Some(place)));
+            let (owners, place) = (&self.module.tables.handle_owners, &self.body.name);
+            return Err(owners.refuse(Handle::Range(range), Some(place)));
         };
         if let Some(index) = info.plain.filter(|_| number == 0) {
             return Ok(Reg { owner, index });
@@ -345,7 +349,7 @@ impl FunctionBuilder<'_> {
             self.body
                 .ranges
                 .get(*r as usize)
-                .is_some_and(|r| r.holds(&name))
+                .is_some_and(|r| r.contains(&name))
         };
         let last = self.body.names.get(&name);
         if let Some((d, Meaning::Register(index))) = last

@@ -108,7 +108,7 @@ impl<'m> FunctionBuilder<'m> {
             None => self.add_instruction(sig),
         };
         match result {
-            Ok(()) => self.body.note_use(),
+            Ok(()) => self.body.record_first_uses(),
             Err(_) => self.body.rollback_refs(),
         }
         result

@@ -50,7 +50,7 @@ impl<'m> FunctionBuilder<'m> {
     ///
     /// The declaration is illegal in a function, or a name is invalid or taken.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
-        declaration.has_members()?;
+        declaration.check_members()?;
         let variables = self.declare_all(declaration)?;
         variables.first().copied().ok_or_else(|| no_variables(""))
     }
@@ -77,7 +77,7 @@ impl<'m> FunctionBuilder<'m> {
                 return Err(self.duplicate(&name.text));
             }
             for member in name.members()? {
-                self.can_claim(&member, self.body.depth())?;
+                self.check_claim(&member, self.body.depth())?;
                 let bare = declaration.bare(name, &member)?;
                 members.push((member, bare));
             }
@@ -145,7 +145,9 @@ impl<'m> FunctionBuilder<'m> {
         let depth = self.body.depth();
         let known = match last {
             Some((d, Meaning::Function(f))) => (d == depth).then_some(f),
-            _ if self.is_taken(name) || self.body.means(name) => return Err(self.duplicate(name)),
+            _ if self.is_taken(name) || self.body.has_meaning(name) => {
+                return Err(self.duplicate(name));
+            }
             _ => None,
         };
         let (func, id) = self.module.declaration_of(kind, name, interface)?;
@@ -155,8 +157,8 @@ impl<'m> FunctionBuilder<'m> {
         }
         let (owner, scope) = (self.body.owner, self.body.scope());
         let function = self.module.tables.functions.get_mut(func.index as usize);
-        if let Some(f) = function.filter(|f| f.written != DeclState::Declared) {
-            f.written = DeclState::Nested { owner, scope };
+        if let Some(f) = function.filter(|f| f.declaration_state != DeclState::Declared) {
+            f.declaration_state = DeclState::Nested { owner, scope };
             self.body.declared.push(func.index);
         }
         self.with_declarations(|f| f.body.push_statement(Statement::Function(id)));
@@ -168,7 +170,7 @@ impl<'m> FunctionBuilder<'m> {
         let mut n = self.body.locals.len();
         loop {
             let name = format!("{stem}{n}");
-            if !self.body.means(&name) && !self.module.tables.names.contains(&name) {
+            if !self.body.has_meaning(&name) && !self.module.tables.names.contains(&name) {
                 return name;
             }
             n += 1;

@@ -62,7 +62,7 @@ impl ModuleBuilder {
             declared: String::new(),
             is_defined: false,
             is_fixed: false,
-            written: DeclState::Open,
+            declaration_state: DeclState::Open,
             symbol,
             record,
             lacks_header: false,
@@ -109,13 +109,13 @@ impl ModuleBuilder {
     ) -> Result<Func, BuildError> {
         let (func, id) = self.declaration_of(kind, name, interface)?;
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
-            f.written = DeclState::Declared;
+            f.declaration_state = DeclState::Declared;
         }
         self.draft.push_function(id);
         Ok(func)
     }
 
-    /// Notes a function that is declared here or inside another one.
+    /// Records a function that is declared here or inside another one.
     pub(crate) fn declaration_of(
         &mut self,
         kind: FunctionKind,
@@ -135,7 +135,7 @@ impl ModuleBuilder {
         };
         let last = match declared.and_then(|f| self.tables.functions.get(f as usize)) {
             Some(f) if f.kind != kind => return Err(taken(name)),
-            Some(f) if f.is_defined && f.written == DeclState::Declared => {
+            Some(f) if f.is_defined && f.declaration_state == DeclState::Declared => {
                 format!("{}\n{{\n}}", f.interface.header(f.kind, name)?)
             }
             Some(f) if f.declared.is_empty() => format!("{};", f.interface.header(f.kind, name)?),
@@ -195,11 +195,11 @@ impl ModuleBuilder {
     /// ([`Foreign`](BuildErrorKind::Foreign)).
     pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, BuildError> {
         let declaration = self.tables.functions.get(func.index as usize);
-        let declaration = declaration.filter(|_| func.owner == self.tables.owner);
         let declaration = declaration
-            .ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?
+            .filter(|_| func.owner == self.tables.owner)
+            .ok_or_else(|| self.tables.handle_owners.refuse(Handle::Func(func), None))?
             .clone();
-        if declaration.written == DeclState::Discarded {
+        if declaration.declaration_state == DeclState::Discarded {
             return Err(discarded(&declaration.name));
         }
         if declaration.is_defined {
@@ -243,7 +243,7 @@ impl ModuleBuilder {
     pub(crate) fn add_definition(&mut self, body: &Body) {
         for function in &body.declared {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
-                f.written = DeclState::Declared;
+                f.declaration_state = DeclState::Declared;
                 f.lacks_header = false;
             }
         }

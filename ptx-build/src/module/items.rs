@@ -37,9 +37,14 @@ impl ModuleBuilder {
     /// # Errors
     ///
     /// As [`file`](Self::file).
-    pub fn file_with(&mut self, index: u32, path: &str, more: &[u64]) -> Result<(), BuildError> {
+    pub fn file_with(
+        &mut self,
+        index: u32,
+        path: &str,
+        time_and_size: &[u64],
+    ) -> Result<(), BuildError> {
         let mut text = format!("{} {index} {}", Directive::File, lexical::string(path)?);
-        for number in more {
+        for number in time_and_size {
             let _ = write!(text, ", {number}");
         }
         let Err(place) = self.files.binary_search(&index) else {
@@ -100,15 +105,13 @@ impl ModuleBuilder {
             let help = "declare a function without a body for the other name: `declare_func`";
             return BuildErrorKind::Duplicate.refuse(Code::Alias, message, help);
         }
-        // Checked against what is known of both so far; `finish` checks that the other one has a body.
+        // The check uses the declarations so far; `finish` checks that the aliasee has a body.
         let header = b.interface.header(b.kind, &b.name)?;
-        let (p, q) = (&a.declared, format!("{header}\n{{\n}}\n"));
-        let p = if p.is_empty() || alias == aliasee {
-            ""
-        } else {
-            p
-        };
-        let context = format!("{}{p}\n{q}{text}\n", self.tables.header);
+        let declaration = if alias == aliasee { "" } else { &a.declared };
+        let context = format!(
+            "{}{declaration}\n{header}\n{{\n}}\n{text}\n",
+            self.tables.header
+        );
         self.verify(&context, context.len() - text.len() - 1, &text)?;
         Ok(())
     }

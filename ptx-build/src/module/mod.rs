@@ -39,7 +39,7 @@ pub struct ModuleBuilder {
     first_target: Target,
     options: Vec<TargetOption>,
     /// Further lines of `.target`.
-    more_targets: Vec<String>,
+    additional_targets: Vec<String>,
     is_virtual: bool,
     address_size: Option<u8>,
     /// The places of all `.loc` so far.
@@ -63,14 +63,14 @@ impl ModuleBuilder {
                 globals: Vec::new(),
                 functions: Vec::new(),
                 names: NameTable::default(),
-                past: HandleOwners::default(),
+                handle_owners: HandleOwners::default(),
             },
             draft: Draft::new(),
             version,
             target,
             first_target: target,
             options: Vec::new(),
-            more_targets: Vec::new(),
+            additional_targets: Vec::new(),
             address_size: Some(64),
             places: BTreeSet::new(),
             legal_headers: Vec::new(),
@@ -166,7 +166,7 @@ impl ModuleBuilder {
             self.version,
             Directive::Target,
         );
-        for line in &self.more_targets {
+        for line in &self.additional_targets {
             let _ = writeln!(self.tables.header, "{} {line}", Directive::Target);
         }
         if let Some(bits) = self.address_size {
@@ -208,7 +208,8 @@ impl ModuleBuilder {
 
     /// Adds another `.target` line after the first: a target and options. The last target counts.
     pub fn another_target(&mut self, target: Target, options: &[TargetOption]) {
-        self.more_targets.push(target_line(target.text(), options));
+        self.additional_targets
+            .push(target_line(target.text(), options));
         self.target = target;
         self.write_header();
     }

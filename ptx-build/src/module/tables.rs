@@ -35,7 +35,7 @@ pub(crate) struct Function {
     pub(super) record: FuncId,
     /// Whether the record has no parameters so far.
     pub(super) lacks_header: bool,
-    pub(crate) written: DeclState,
+    pub(crate) declaration_state: DeclState,
 }
 
 /// The part of the module in which a function can be mentioned.
@@ -59,7 +59,7 @@ pub(crate) struct Tables {
     pub(crate) globals: Vec<Global>,
     pub(crate) functions: Vec<Function>,
     pub(crate) names: NameTable,
-    pub(crate) past: HandleOwners,
+    pub(crate) handle_owners: HandleOwners,
 }
 
 impl Tables {
@@ -67,15 +67,17 @@ impl Tables {
     pub(crate) fn global(&self, var: Variable, place: Option<&str>) -> Result<&Global, BuildError> {
         let global = self.globals.get(var.index as usize);
         let global = global.filter(|_| var.owner == self.owner);
-        global.ok_or_else(|| self.past.refuse(Handle::Var(var), place))
+        global.ok_or_else(|| self.handle_owners.refuse(Handle::Var(var), place))
     }
 
     /// A function of this module, used in a function or outside.
     pub(crate) fn func(&self, func: Func, place: Option<&str>) -> Result<&Function, BuildError> {
-        let function = self.functions.get(func.index as usize);
-        let function = function.filter(|_| func.owner == self.owner);
-        let function = function.ok_or_else(|| self.past.refuse(Handle::Func(func), place))?;
-        match (place, function.written) {
+        let function = self
+            .functions
+            .get(func.index as usize)
+            .filter(|_| func.owner == self.owner)
+            .ok_or_else(|| self.handle_owners.refuse(Handle::Func(func), place))?;
+        match (place, function.declaration_state) {
             (_, DeclState::Discarded) => Err(discarded(&function.name)),
             (None, DeclState::Open | DeclState::Nested { .. }) => Err(later(&function.name)),
             _ => Ok(function),
@@ -85,7 +87,7 @@ impl Tables {
     /// Forgets a function; its handles are refused from now on.
     pub(super) fn remove_function(&mut self, index: u32) {
         if let Some(f) = self.functions.get_mut(index as usize) {
-            f.written = DeclState::Discarded;
+            f.declaration_state = DeclState::Discarded;
             self.names.set(&f.name, None);
         }
     }
@@ -102,7 +104,7 @@ impl Tables {
     }
 
     /// Refuses to change an interface that statements were checked by.
-    pub(crate) fn can_change(&self, func: Func) -> Result<(), BuildError> {
+    pub(crate) fn check_change(&self, func: Func) -> Result<(), BuildError> {
         match self.functions.get(func.index as usize) {
             Some(f) if f.is_fixed => BuildErrorKind::Argument.refuse(
                 Code::Prototype,

@@ -23,7 +23,7 @@ impl ModuleBuilder {
     ///
     /// The declaration is illegal at module level, or a name is invalid or taken.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
-        declaration.has_members()?;
+        declaration.check_members()?;
         let variables = self.declare_all(declaration)?;
         variables.first().copied().ok_or_else(|| no_variables(""))
     }
