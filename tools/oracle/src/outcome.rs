@@ -8,8 +8,8 @@ use crate::assembler::{Assemblers, Job};
 
 /// The two verdicts on one text.
 pub(crate) struct Outcome {
-    pub(crate) ours: bool,
-    pub(crate) theirs: bool,
+    pub(crate) accepted_by_verifier: bool,
+    pub(crate) accepted_by_ptxas: bool,
     /// Whether ptxas could parse the text.
     pub(crate) grammatical: bool,
     /// Whether ptxas ended without a verdict, or requires an option that it was run without.
@@ -30,12 +30,12 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn add(&mut self, outcome: &Outcome) {
-        if outcome.theirs {
+        if outcome.accepted_by_ptxas {
             self.accepted += 1;
-            self.false_rejects += usize::from(!outcome.ours);
+            self.false_rejects += usize::from(!outcome.accepted_by_verifier);
         } else {
             self.refused += 1;
-            self.false_accepts += usize::from(outcome.ours);
+            self.false_accepts += usize::from(outcome.accepted_by_verifier);
         }
         self.grammatical += usize::from(outcome.grammatical);
     }
@@ -64,8 +64,8 @@ pub(crate) fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
     let error = diagnostics.iter().find(|d| d.severity == Severity::Error);
     let verdict = assemblers.run(text, Job::Check)?;
     Ok(Outcome {
-        ours: error.is_none() && has_known_version,
-        theirs: verdict.accepted,
+        accepted_by_verifier: error.is_none() && has_known_version,
+        accepted_by_ptxas: verdict.accepted,
         grammatical: !verdict.output.contains("syntax error"),
         crashed: !verdict.accepted
             && (!verdict.output.contains("aborted due to errors")

@@ -36,7 +36,7 @@ pub(crate) fn run(shared: &Shared) -> Result<()> {
     let mut failed = 0;
     for path in &paths {
         let outcome = judge(assemblers, &fs::read(path)?)?;
-        if !outcome.crashed && outcome.ours != outcome.theirs {
+        if !outcome.crashed && outcome.accepted_by_verifier != outcome.accepted_by_ptxas {
             println!("{}: {}", path.display(), outcome.reason);
             failed += 1;
         }

@@ -131,8 +131,8 @@ impl Question<'_> {
             self.outcome.unchecked.insert(target);
             return Ok(());
         };
-        let retargeted = ptx_transform::retarget(self.module, target, version);
-        let retargeted = retargeted.context("a header without version or target")?;
+        let retargeted = ptx_transform::retarget(self.module, target, version)
+            .context("a header without version or target")?;
         let text = retargeted.text();
         let mut verdict = assembler.run(text, Job::Check)?;
         // The text needs an option of ptxas, which is not a rule of PTX.

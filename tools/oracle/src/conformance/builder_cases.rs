@@ -183,16 +183,15 @@ mod tests {
             let parsed = ptx_parse::parse(text.as_bytes());
             let main = parsed.module.function("main").unwrap();
             let body = parsed.module.body(main).unwrap();
-            let mut statements = body.statements();
-            let (stmt, inst) = statements
+            let (stmt, inst) = body
+                .statements()
                 .find_map(|(at, s)| match s {
                     ptx_ir::Statement::Inst(id) => Some((at, id)),
                     _ => None,
                 })
                 .unwrap();
             let named = |name: &str| {
-                let known = found.borrow().get(name).cloned();
-                known.or_else(|| {
+                found.borrow().get(name).cloned().or_else(|| {
                     let made = register(&mut k.borrow_mut(), name)?;
                     found.borrow_mut().insert(name.to_owned(), made.clone());
                     Some(made)

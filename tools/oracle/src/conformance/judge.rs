@@ -79,11 +79,11 @@ fn judge_some(
         }
         if !needs_split {
             // ptxas parsed the cases up to the first fatal error. No name is undeclared: such an error would be reported at the end.
-            let fatal = errors
+            let parsed_now = errors
                 .cases
                 .iter()
-                .find(|(_, answer)| matches!(answer, Answer::Fatal(_)));
-            let parsed_now = fatal.map_or(pending.len(), |(index, _)| index + 1);
+                .find(|(_, answer)| matches!(answer, Answer::Fatal(_)))
+                .map_or(pending.len(), |(index, _)| index + 1);
             needs_split = errors.cases.keys().any(|&index| index < parsed);
             let mut refused = 0;
             for (&index, answer) in &errors.cases {

@@ -54,10 +54,10 @@ pub(crate) fn near(case: &Case, rng: &mut Rng) -> Vec<Case> {
 }
 
 fn modifiers(case: &Case, rng: &mut Rng) -> Vec<Case> {
-    let mut out = Vec::new();
+    let mut cases = Vec::new();
     let mut add = |kind, modifiers: Vec<Modifier>| {
         if modifiers != case.modifiers {
-            out.push(Case {
+            cases.push(Case {
                 kind,
                 modifiers,
                 ..case.clone()
@@ -118,27 +118,27 @@ fn modifiers(case: &Case, rng: &mut Rng) -> Vec<Case> {
             add("add modifier", words);
         }
     }
-    out
+    cases
 }
 
 /// The position of an operand: its index, and the indices in its brackets or braces.
 type Path = Vec<usize>;
 
 fn paths(operands: &[Operand]) -> Vec<Path> {
-    let mut out = Vec::new();
+    let mut paths = Vec::new();
     for (i, operand) in operands.iter().enumerate() {
-        out.push(vec![i]);
+        paths.push(vec![i]);
         // Only the first and the last part are changed, as parts are similar.
         let parts = operand.parts();
         for j in 0..parts.len() {
             if j == 0 || j + 1 == parts.len() {
-                out.push(vec![i, j]);
+                paths.push(vec![i, j]);
                 let inner = parts.get(j).map_or(0, |p| p.parts().len());
-                out.extend((0..inner.min(1)).map(|k| vec![i, j, k]));
+                paths.extend((0..inner.min(1)).map(|k| vec![i, j, k]));
             }
         }
     }
-    out
+    paths
 }
 
 fn find<'a>(operands: &'a mut [Operand], path: &[usize]) -> Option<&'a mut Operand> {
@@ -151,17 +151,17 @@ fn find<'a>(operands: &'a mut [Operand], path: &[usize]) -> Option<&'a mut Opera
 }
 
 fn operands(case: &Case, rng: &mut Rng) -> Vec<Case> {
-    let mut out = Vec::new();
+    let mut cases = Vec::new();
     let mut add = |kind, operands: Vec<Operand>| {
-        out.push(Case {
+        cases.push(Case {
             kind,
             operands,
             ..case.clone()
         });
     };
-    let all = &case.operands;
-    for path in paths(all) {
-        let mut copy = all.clone();
+    let operands = &case.operands;
+    for path in paths(operands) {
+        let mut copy = operands.clone();
         let Some(old) = find(&mut copy, &path).cloned() else {
             continue;
         };
@@ -178,7 +178,7 @@ fn operands(case: &Case, rng: &mut Rng) -> Vec<Case> {
             continue;
         };
         let with_siblings = |change: &dyn Fn(&mut Vec<Operand>)| {
-            let mut copy = all.clone();
+            let mut copy = operands.clone();
             match outer {
                 [] => change(&mut copy),
                 _ => change(find(&mut copy, outer)?.parts_mut()?),
@@ -187,15 +187,15 @@ fn operands(case: &Case, rng: &mut Rng) -> Vec<Case> {
         };
         let is_in_pair = outer
             .first()
-            .and_then(|&i| all.get(i))
+            .and_then(|&i| operands.get(i))
             .is_some_and(|operand| matches!(operand.kind, Kind::Pair(_)));
         if !is_in_pair {
-            if let Some(fewer) = with_siblings(&|o| drop(o.remove(last))) {
-                add("drop operand", fewer);
+            if let Some(shorter) = with_siblings(&|o| drop(o.remove(last))) {
+                add("drop operand", shorter);
             }
             let extra = pick(rng);
-            if let Some(operands) = with_siblings(&|o| o.insert(last + 1, extra.clone())) {
-                add("add operand", operands);
+            if let Some(longer) = with_siblings(&|o| o.insert(last + 1, extra.clone())) {
+                add("add operand", longer);
             }
         }
         if last > 0
@@ -204,7 +204,7 @@ fn operands(case: &Case, rng: &mut Rng) -> Vec<Case> {
             add("swap operands", swapped);
         }
     }
-    out
+    cases
 }
 
 /// A simple operand.
@@ -221,37 +221,37 @@ fn pick(rng: &mut Rng) -> Operand {
 /// Replacements of an operand, each with the kind of change.
 struct Replacements<'a> {
     old: &'a Operand,
-    out: Vec<(&'static str, Operand)>,
+    operands: Vec<(&'static str, Operand)>,
 }
 
 fn replacements(old: &Operand, rng: &mut Rng) -> Vec<(&'static str, Operand)> {
-    let mut all = Replacements {
+    let mut replacements = Replacements {
         old,
-        out: Vec::new(),
+        operands: Vec::new(),
     };
     if old.parts().is_empty() {
-        all.registers(rng);
-        all.constants(rng);
-        all.names(rng);
-        all.groups(rng);
-        all.decorations(rng);
+        replacements.registers(rng);
+        replacements.constants(rng);
+        replacements.names(rng);
+        replacements.groups(rng);
+        replacements.decorations(rng);
     } else {
-        all.parts();
-        all.change("unified", |o| o.unified = !o.unified);
+        replacements.parts();
+        replacements.change("unified", |o| o.unified = !o.unified);
     }
-    all.out
+    replacements.operands
 }
 
 impl Replacements<'_> {
     fn add(&mut self, kind: &'static str, new: Kind) {
-        self.out.push((kind, Operand::new(new)));
+        self.operands.push((kind, Operand::new(new)));
     }
 
     /// Adds a changed copy of the operand.
     fn change(&mut self, kind: &'static str, change: impl FnOnce(&mut Operand)) {
         let mut copy = self.old.clone();
         change(&mut copy);
-        self.out.push((kind, copy));
+        self.operands.push((kind, copy));
     }
 
     /// The type of the operand if it is a register.
@@ -350,7 +350,7 @@ impl Replacements<'_> {
     fn parts(&mut self) {
         let parts = self.old.parts();
         let Some(first) = parts.first() else { return };
-        self.out.push(("bare", first.clone()));
+        self.operands.push(("bare", first.clone()));
         match self.old.kind {
             Kind::Vector(_) => {
                 let n = parts.len() as u16;

@@ -24,7 +24,7 @@ use test_support::instances::{assign, case, expected, template, values};
 
 use crate::shared::Shared;
 use disassembler::Disassembler;
-use module::{Judged, Part, Tools, judge};
+use module::{Sample, SampleResults, Tools, judge};
 use tally::Tally;
 use template::Template;
 
@@ -93,14 +93,14 @@ struct Run<'a> {
 impl Run<'_> {
     /// Runs all templates of which ptxas computes some result with new values, until enough results are compared.
     fn round(&mut self, round: usize, enough: usize) -> Result<()> {
-        let mut groups: BTreeMap<_, Vec<Part<'_>>> = BTreeMap::new();
+        let mut groups: BTreeMap<_, Vec<Sample<'_>>> = BTreeMap::new();
         for (number, template) in self.templates.iter().enumerate() {
             if self.refused.contains_key(&number) || !self.tally.is_useful(number) {
                 continue;
             }
             let target = self.rng.choice(&template.targets).copied();
             let key = (template.version, target.unwrap_or(Target::Sm90));
-            groups.entry(key).or_default().push(Part {
+            groups.entry(key).or_default().push(Sample {
                 number,
                 template,
                 seed: self.rng.u64(..),
@@ -108,18 +108,22 @@ impl Run<'_> {
             });
         }
         let mut modules = Vec::new();
-        for (&(version, target), parts) in &mut groups {
-            self.rng.shuffle(parts);
-            modules.extend(parts.chunks(KERNELS).map(|parts| (version, target, parts)));
+        for (&(version, target), samples) in &mut groups {
+            self.rng.shuffle(samples);
+            modules.extend(
+                samples
+                    .chunks(KERNELS)
+                    .map(|samples| (version, target, samples)),
+            );
         }
         self.rng.shuffle(&mut modules);
         for chunk in modules.chunks(MODULES) {
             if self.tally.compared() >= enough {
                 break;
             }
-            let results: Vec<Vec<Judged<'_>>> = chunk
+            let results: Vec<Vec<SampleResults<'_>>> = chunk
                 .par_iter()
-                .map(|&(version, target, parts)| judge(&self.tools, version, target, parts))
+                .map(|&(version, target, samples)| judge(&self.tools, version, target, samples))
                 .collect::<Result<_>>()?;
             for judged in results.into_iter().flatten() {
                 self.count(judged);
@@ -128,10 +132,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn count(&mut self, judged: Judged<'_>) {
-        let Part {
+    fn count(&mut self, judged: SampleResults<'_>) {
+        let Sample {
             number, template, ..
-        } = judged.part;
+        } = judged.sample;
         match judged.outcomes {
             Ok(outcomes) => {
                 for outcome in outcomes {

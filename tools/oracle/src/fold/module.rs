@@ -27,9 +27,9 @@ pub(super) struct Tools<'a> {
     pub(super) disassembler: Disassembler,
 }
 
-/// A template in a module.
+/// A template in a module, with the seed of the values of its operands.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct Sample<'a> {
     pub(super) number: usize,
     pub(super) template: &'a Template,
     /// The seed of the values.
@@ -39,14 +39,14 @@ pub(super) struct Part<'a> {
 }
 
 /// The results of a template.
-pub(super) struct Judged<'a> {
-    pub(super) part: Part<'a>,
+pub(super) struct SampleResults<'a> {
+    pub(super) sample: Sample<'a>,
     /// The results, or why ptxas refuses the template.
     pub(super) outcomes: Result<Vec<Outcome>, String>,
 }
 
 /// The cases of a template with their texts.
-struct Written {
+struct TemplateKernel {
     kernel: Kernel,
     /// The text of each case, and whether ptxas is known to be wrong about it.
     cases: Vec<(String, bool)>,
@@ -57,10 +57,10 @@ pub(super) fn judge<'a>(
     tools: &Tools<'_>,
     version: PtxVersion,
     target: Target,
-    parts: &[Part<'a>],
-) -> Result<Vec<Judged<'a>>> {
-    let written: Vec<Written> = parts.iter().map(write).collect();
-    let text = kernel::module(version, target, written.iter().map(|w| &w.kernel));
+    samples: &[Sample<'a>],
+) -> Result<Vec<SampleResults<'a>>> {
+    let template_kernels: Vec<TemplateKernel> = samples.iter().map(write).collect();
+    let text = kernel::module(version, target, template_kernels.iter().map(|t| &t.kernel));
     let verdict = tools.assemblers.run(text.as_bytes(), Job::Code)?;
     let code = if verdict.accepted {
         tools.disassembler.run(&verdict.cubin)
@@ -68,39 +68,44 @@ pub(super) fn judge<'a>(
         Err(anyhow!("{}", verdict.reason()))
     };
     if let Err(reason) = &code {
-        let [part] = *parts else {
-            let (first, second) = parts.split_at(parts.len() / 2);
+        let [sample] = *samples else {
+            let (first, second) = samples.split_at(samples.len() / 2);
             let mut judged = judge(tools, version, target, first)?;
             judged.extend(judge(tools, version, target, second)?);
             return Ok(judged);
         };
-        let reason = format!("{}: {reason}", part.template.case);
+        let reason = format!("{}: {reason}", sample.template.case);
         let outcomes = Err(reason);
-        return Ok(vec![Judged { part, outcomes }]);
+        return Ok(vec![SampleResults { sample, outcomes }]);
     }
-    let mut theirs = sass::stored(&code?);
-    let mut ours = expected::stored(&text);
+    let mut found = sass::stored(&code?);
+    let mut evaluated = expected::stored(&text);
     let module = ptx_parse::parse(text.as_bytes()).module;
     let mut machine = Machine::new(&module);
     let mut judged = Vec::new();
-    for (i, (part, written)) in parts.iter().zip(written).enumerate() {
+    for (i, (sample, template_kernel)) in samples.iter().zip(template_kernels).enumerate() {
         let name = kernel::name(i);
-        let ours = ours.remove(&name).unwrap_or_default();
-        let theirs = theirs.remove(&name).unwrap_or_default();
-        let executed = machine::stored(&mut machine, &name, &written.kernel.stores);
-        let mut outcomes = compare(&written, target, &ours, &theirs);
-        outcomes.extend(compare_execution(&written, target, &ours, executed));
-        judged.push(Judged {
-            part: *part,
+        let evaluated = evaluated.remove(&name).unwrap_or_default();
+        let found = found.remove(&name).unwrap_or_default();
+        let executed = machine::stored(&mut machine, &name, &template_kernel.kernel.stores);
+        let mut outcomes = compare(&template_kernel, target, &evaluated, &found);
+        outcomes.extend(compare_execution(
+            &template_kernel,
+            target,
+            &evaluated,
+            executed,
+        ));
+        judged.push(SampleResults {
+            sample: *sample,
             outcomes: Ok(outcomes),
         });
     }
     Ok(judged)
 }
 
-fn write(part: &Part<'_>) -> Written {
-    let template = part.template;
-    let rng = &mut Rng::with_seed(part.seed);
+fn write(sample: &Sample<'_>) -> TemplateKernel {
+    let template = sample.template;
+    let rng = &mut Rng::with_seed(sample.seed);
     let mut kernel = Kernel::default();
     let mut cases = Vec::new();
     for number in 0..CASES {
@@ -108,7 +113,7 @@ fn write(part: &Part<'_>) -> Written {
         let sources: Vec<_> = template
             .sources
             .iter()
-            .map(|register| (register, value(register, part.edges_only, rng)))
+            .map(|register| (register, value(register, sample.edges_only, rng)))
             .collect();
         let carry = template.reads_carry.then(|| rng.bool());
         let mut text = line.clone();
@@ -129,30 +134,34 @@ fn write(part: &Part<'_>) -> Written {
         };
         kernel.add(number, &valued);
     }
-    Written { kernel, cases }
+    TemplateKernel { kernel, cases }
 }
 
-/// Whether some values of a template have known results.
+/// Whether the tables define the results of a template for some values.
 pub(super) fn is_computed(template: &Template) -> bool {
-    let part = Part {
+    let sample = Sample {
         number: 0,
         template,
         seed: 0,
         edges_only: false,
     };
-    let written = write(&part);
+    let template_kernel = write(&sample);
     let target = template.targets.first().copied().unwrap_or(Target::Sm90);
-    let text = kernel::module(template.version, target, std::iter::once(&written.kernel));
+    let text = kernel::module(
+        template.version,
+        target,
+        std::iter::once(&template_kernel.kernel),
+    );
     expected::stored(&text)
         .values()
-        .any(|known| !known.is_empty())
+        .any(|results| !results.is_empty())
 }
 
-/// The results of the virtual machine that differ from ours.
+/// The results of the virtual machine that differ from evaluated.
 fn compare_execution(
-    written: &Written,
+    template_kernel: &TemplateKernel,
     target: Target,
-    ours: &Known,
+    evaluated: &Known,
     executed: Result<Known, String>,
 ) -> Vec<Outcome> {
     let executed = match executed {
@@ -160,51 +169,69 @@ fn compare_execution(
         Err(error) => {
             return vec![Outcome::Different(Difference {
                 case: error,
-                ours: 0,
-                theirs: 0,
+                evaluated: 0,
+                found: 0,
             })];
         }
     };
     let mut outcomes = Vec::new();
-    for store in &written.kernel.stores {
-        let (ours, theirs) = (ours.get(&store.offset), executed.get(&store.offset));
-        if let (Some(&ours), Some(&theirs)) = (ours, theirs)
-            && ours & super::values::mask(store.bits) as u64 != theirs
+    for store in &template_kernel.kernel.stores {
+        let (evaluated, found) = (evaluated.get(&store.offset), executed.get(&store.offset));
+        if let (Some(&evaluated), Some(&found)) = (evaluated, found)
+            && evaluated & super::values::mask(store.bits) as u64 != found
         {
-            let (text, _) = &written.cases[store.case];
+            let (text, _) = &template_kernel.cases[store.case];
             let case = format!("{target} virtual machine: {text}");
-            outcomes.push(Outcome::Different(Difference { case, ours, theirs }));
+            outcomes.push(Outcome::Different(Difference {
+                case,
+                evaluated,
+                found,
+            }));
         }
     }
     outcomes
 }
 
 /// The outcome of each case of a kernel.
-fn compare(written: &Written, target: Target, ours: &Known, theirs: &Stored) -> Vec<Outcome> {
-    (0..written.cases.len())
-        .map(|case| compare_case(written, case, target, ours, theirs))
+fn compare(
+    template_kernel: &TemplateKernel,
+    target: Target,
+    evaluated: &Known,
+    found: &Stored,
+) -> Vec<Outcome> {
+    (0..template_kernel.cases.len())
+        .map(|case| compare_case(template_kernel, case, target, evaluated, found))
         .collect()
 }
 
 fn compare_case(
-    written: &Written,
+    template_kernel: &TemplateKernel,
     case: usize,
     target: Target,
-    ours: &Known,
-    theirs: &Stored,
+    evaluated: &Known,
+    found: &Stored,
 ) -> Outcome {
-    let (text, is_known_bug) = &written.cases[case];
+    let (text, is_known_bug) = &template_kernel.cases[case];
     let mut outcome = Outcome::Undefined;
-    for store in written.kernel.stores.iter().filter(|s| s.case == case) {
-        let Some(ours) = ours.get(&store.offset).copied() else {
+    for store in template_kernel
+        .kernel
+        .stores
+        .iter()
+        .filter(|s| s.case == case)
+    {
+        let Some(evaluated) = evaluated.get(&store.offset).copied() else {
             continue;
         };
-        match assembled(theirs, store) {
-            Some(theirs) if theirs == ours => outcome = Outcome::Same,
+        match assembled(found, store) {
+            Some(found) if found == evaluated => outcome = Outcome::Same,
             Some(_) if *is_known_bug => return Outcome::Bug,
-            Some(theirs) => {
+            Some(found) => {
                 let case = format!("{target} {text}");
-                return Outcome::Different(Difference { case, ours, theirs });
+                return Outcome::Different(Difference {
+                    case,
+                    evaluated,
+                    found,
+                });
             }
             None if matches!(outcome, Outcome::Undefined) => outcome = Outcome::NotFolded,
             None => {}

@@ -19,26 +19,32 @@ pub(super) enum Outcome {
 }
 
 /// The greatest number of differences of a template that are printed.
-const MAX_SHOWN: usize = 3;
+const MAX_PRINTED: usize = 3;
 
 /// Different bits.
 pub(super) struct Difference {
     /// The instruction with the bits of its operands.
     pub(super) case: String,
-    pub(super) ours: u64,
-    pub(super) theirs: u64,
+    /// The bits that `ptx_semantics::fold` computes.
+    pub(super) evaluated: u64,
+    /// The bits in the machine code, or those that the virtual machine stores.
+    pub(super) found: u64,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { case, ours, theirs } = self;
-        write!(f, "{case}: ours {ours:#x}, ptxas {theirs:#x}")
+        let Self {
+            case,
+            evaluated,
+            found,
+        } = self;
+        write!(f, "{case}: evaluated {evaluated:#x}, found {found:#x}")
     }
 }
 
 #[derive(Default, Clone, Copy)]
 struct Counts {
-    same: usize,
+    equal: usize,
     different: usize,
     bugs: usize,
     not_folded: usize,
@@ -53,7 +59,7 @@ pub(super) struct Tally {
     /// The cases compared of each template by its number.
     templates: BTreeMap<usize, usize>,
     /// The differences of each template that were printed.
-    shown: BTreeMap<usize, usize>,
+    printed: BTreeMap<usize, usize>,
 }
 
 impl Tally {
@@ -64,7 +70,7 @@ impl Tally {
         let opcode_counts = self.opcodes.entry(opcode).or_default();
         for counts in [section_counts, opcode_counts] {
             match outcome {
-                Outcome::Same => counts.same += 1,
+                Outcome::Same => counts.equal += 1,
                 Outcome::Different(_) => counts.different += 1,
                 Outcome::Bug => counts.bugs += 1,
                 Outcome::NotFolded => counts.not_folded += 1,
@@ -72,9 +78,9 @@ impl Tally {
             }
         }
         if let Outcome::Different(difference) = &outcome {
-            let shown = self.shown.entry(number).or_default();
-            if *shown < MAX_SHOWN {
-                *shown += 1;
+            let printed = self.printed.entry(number).or_default();
+            if *printed < MAX_PRINTED {
+                *printed += 1;
                 println!("DIFFERENT {difference}");
             }
         }
@@ -116,11 +122,11 @@ fn header(first: &str) {
 
 fn line(name: &str, counts: Counts) {
     let Counts {
-        same,
+        equal,
         different,
         bugs,
         not_folded,
         undefined,
     } = counts;
-    println!("{name:<12}{same:>10}{different:>11}{bugs:>12}{not_folded:>12}{undefined:>11}");
+    println!("{name:<12}{equal:>10}{different:>11}{bugs:>12}{not_folded:>12}{undefined:>11}");
 }

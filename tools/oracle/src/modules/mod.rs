@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     report(&compared).or_else(|error| {
         let different = compared
             .iter()
-            .filter(|c| c.outcome.ours != c.outcome.theirs);
+            .filter(|c| c.outcome.accepted_by_verifier != c.outcome.accepted_by_ptxas);
         file_texts(shared, "module", different.map(|c| c.text.as_bytes())).and(Err(error))
     })
 }
@@ -99,8 +99,12 @@ fn compare(assemblers: &Assemblers, module: Derivation, list: bool) -> Result<Op
     if outcome.crashed {
         return Ok(None);
     }
-    if list && outcome.ours != outcome.theirs {
-        let kind = if outcome.ours { "accept" } else { "reject" };
+    if list && outcome.accepted_by_verifier != outcome.accepted_by_ptxas {
+        let kind = if outcome.accepted_by_verifier {
+            "accept"
+        } else {
+            "reject"
+        };
         println!(
             "== false {kind}: {}\n-- {}\n{}",
             module.unusual.join("; "),

@@ -58,12 +58,12 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let mut disagreements: Vec<&[u8]> = Vec::new();
     for ((base, mutant), outcome) in mutants.iter().zip(outcomes) {
         let outcome = outcome?;
-        if outcome.ours != outcome.theirs {
+        if outcome.accepted_by_verifier != outcome.accepted_by_ptxas {
             disagreements.push(&mutant.text);
         }
         tallies.entry(mutant.kind).or_default().add(&outcome);
-        if args.list && outcome.ours != outcome.theirs {
-            let kind = if outcome.ours {
+        if args.list && outcome.accepted_by_verifier != outcome.accepted_by_ptxas {
+            let kind = if outcome.accepted_by_verifier {
                 "false accept"
             } else {
                 "false reject"
@@ -80,8 +80,8 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
 
 /// Files that both the verifier and ptxas accept.
 fn bases(shared: &Shared, assemblers: &Assemblers, count: usize) -> Result<Vec<Base>> {
-    let sample = shared.sample(&shared.accepted(), count, LARGEST);
-    let bases: Vec<Base> = sample
+    let bases: Vec<Base> = shared
+        .sample(&shared.accepted(), count, LARGEST)
         .par_iter()
         .map(|entry| base(assemblers, entry))
         .collect::<Result<Vec<Option<Base>>>>()?
@@ -98,7 +98,7 @@ fn bases(shared: &Shared, assemblers: &Assemblers, count: usize) -> Result<Vec<B
 fn base(assemblers: &Assemblers, entry: &Entry) -> Result<Option<Base>> {
     let text = entry.text()?;
     let outcome = judge(assemblers, text)?;
-    if outcome.ours && outcome.theirs {
+    if outcome.accepted_by_verifier && outcome.accepted_by_ptxas {
         Ok(Base::new(entry.name(), text.to_vec()))
     } else {
         Ok(None)

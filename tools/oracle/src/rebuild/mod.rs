@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use ptx_ir::{
     Attribute, DeclId, Declarations, DirectiveStmt, FuncId, Function, Item, Module, NameId,
-    Operand, OperandPool, Param, Section, SectionEntry, SymbolId, TypeName, VarDecl,
+    Operand, OperandPool, OperandRange, Param, Section, SectionEntry, SymbolId, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, ScalarType, Target, TargetOption};
 
@@ -112,10 +112,7 @@ impl<'r> Replay<'r> {
     fn number(&self, pool: &OperandPool, operand: Operand) -> Result<Number, RebuildError> {
         match operand {
             Operand::Small(n) => Ok(n.into()),
-            Operand::Imm(id) => {
-                let text = pool.immediate(id).map_or("", |i| self.name(i.text));
-                Ok(text.into())
-            }
+            Operand::Imm(id) => Ok(pool.immediate(id).map_or("", |i| self.name(i.text)).into()),
             _ => Err(unknown("a number")),
         }
     }
@@ -295,12 +292,7 @@ impl<'r> Replay<'r> {
             if d.count != Operand::Absent {
                 declaration = declaration.range(self.number(pool, d.count)?);
             }
-            for dim in pool.slice(d.dims) {
-                declaration = match dim {
-                    Operand::Absent => declaration.unsized_array(),
-                    dim => declaration.dimension(self.number(pool, *dim)?),
-                };
-            }
+            declaration = self.with_dimensions(declaration, pool, d.dims)?;
             if d.init != Operand::Absent {
                 declaration = declaration.init(self.init(pool, d.init, local, 0)?);
             }
@@ -346,7 +338,16 @@ impl<'r> Replay<'r> {
         if param.trailing_align != Operand::Absent {
             declaration = declaration.trailing_align(self.number(pool, param.trailing_align)?);
         }
-        for dim in pool.slice(param.dims) {
+        self.with_dimensions(declaration, pool, param.dims)
+    }
+
+    fn with_dimensions(
+        &self,
+        mut declaration: Declaration,
+        pool: &OperandPool,
+        dims: OperandRange,
+    ) -> Result<Declaration, RebuildError> {
+        for dim in pool.slice(dims) {
             declaration = match dim {
                 Operand::Absent => declaration.unsized_array(),
                 dim => declaration.dimension(self.number(pool, *dim)?),

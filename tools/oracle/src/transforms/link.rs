@@ -8,7 +8,7 @@ use ptx_ir::{Module, Severity};
 use ptx_isa::TypeKind;
 use ptx_transform::LinkOptions;
 
-use super::sections::{Original, Sections, kernels};
+use super::sections::{Sections, for_kernels};
 use crate::assembler::{Assemblers, Job};
 use crate::corpus::cubin::{self, Extent, Outcome};
 use crate::files;
@@ -33,23 +33,15 @@ fn code(section: &str) -> bool {
 
 /// Links a kernel and its dependencies with the other parts of its module.
 pub(super) fn relink(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    let module = ptx_parse::parse(source).module;
-    let names = kernels(&module, MAX_KERNELS);
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
-    let Some(original) = Original::of(assemblers, source)? else {
-        return Ok(vec![(String::new(), Outcome::NotAssembled)]);
-    };
-    let mut outcomes = Vec::new();
-    for name in names {
-        let outcome = match split_and_link(&module, name)? {
-            Ok(text) => original.compare(&text, code_and_data, code)?,
-            Err(error) => Outcome::Different(error),
-        };
-        outcomes.push((name.to_owned(), outcome));
-    }
-    Ok(outcomes)
+    for_kernels(
+        assemblers,
+        source,
+        MAX_KERNELS,
+        |original, module, name| match split_and_link(module, name)? {
+            Ok(text) => original.compare(&text, code_and_data, code),
+            Err(error) => Ok(Outcome::Different(error)),
+        },
+    )
 }
 
 /// Splits a kernel off a module and links the parts. Returns the text, or the message of the first error.

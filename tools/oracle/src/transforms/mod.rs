@@ -1,6 +1,5 @@
 //! `cargo oracle transforms`: applies every transformation to files of the corpora and compares the machine code with that of the originals.
 
-mod canonical;
 mod clean;
 mod extract;
 mod instrument;
@@ -73,9 +72,15 @@ fn with_short_symbols(module: &Module, options: MinifyOptions) -> Vec<u8> {
     minify(module, &options.with_symbols(true)).text().to_vec()
 }
 
+/// Checks the canonical style.
+fn check_canonical(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
+    let outcome = cubin::check(assemblers, source, cubin::Rewrite::Canonical)?;
+    Ok(vec![(String::new(), outcome)])
+}
+
 /// All transformations.
 const TRANSFORMS: &[Transform] = &[
-    transform("canonical", Special(canonical::check)),
+    transform("canonical", Special(check_canonical)),
     transform("replay", Special(replay::check)),
     transform("clean", Special(clean::check)),
     transform("extract", Special(extract::check)),
@@ -137,8 +142,12 @@ const ORDER_OF_FUNCTIONS: &str =
 const ADDRESSES_OF_32_BITS: &str =
     "ptxas refuses functions with 32-bit addresses on sm_90 and newer, and sm_10 has no atomics";
 
-/// One rewriting of one file.
-type Work<'e> = (&'e Entry, &'static Transform);
+/// The rewriting of a file.
+#[derive(Copy, Clone)]
+struct Work<'e> {
+    entry: &'e Entry,
+    transform: &'static Transform,
+}
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let Some(assemblers) = shared.assemblers("REWRITTEN FILES")? else {
@@ -174,15 +183,16 @@ fn work<'e>(args: &Args, shared: &'e Shared) -> Vec<Work<'e>> {
     for entry in entries {
         for transform in TRANSFORMS {
             if args.only.is_empty() || args.only.iter().any(|name| name == transform.name) {
-                work.push((entry, transform));
+                work.push(Work { entry, transform });
             }
         }
     }
-    work.sort_by_key(|(entry, _)| std::cmp::Reverse(entry.bytes));
+    work.sort_by_key(|work| std::cmp::Reverse(work.entry.bytes));
     work
 }
 
-fn check(assemblers: &Assemblers, (entry, transform): Work<'_>) -> Result<Vec<(String, Outcome)>> {
+fn check(assemblers: &Assemblers, work: Work<'_>) -> Result<Vec<(String, Outcome)>> {
+    let Work { entry, transform } = work;
     let source = entry.text()?;
     let debug = cubin::info(source) == cubin::Info::Debug;
     if debug && !WITH_DEBUG.contains(&transform.name) {
@@ -199,7 +209,7 @@ fn check(assemblers: &Assemblers, (entry, transform): Work<'_>) -> Result<Vec<(S
 pub(crate) fn may_differ(transform: &str, file: &str) -> bool {
     EXCEPTIONS
         .iter()
-        .any(|(t, part, _)| *t == transform && file.contains(part))
+        .any(|(name, path_part, _)| *name == transform && file.contains(path_part))
 }
 
 /// Counts of outcomes.
@@ -216,14 +226,15 @@ struct Report {
 #[derive(Default)]
 struct KernelCounts {
     /// The number of kernels with equal code.
-    same: usize,
-    all: usize,
+    equal: usize,
+    total: usize,
     /// The number of files that contain the kernels: kernels of one file are similar.
     files: usize,
 }
 
 impl Report {
-    fn add(&mut self, (entry, transform): Work<'_>, variant: &str, outcome: Outcome) {
+    fn add(&mut self, work: Work<'_>, variant: &str, outcome: Outcome) {
+        let Work { entry, transform } = work;
         let name = entry.name();
         let row = match outcome {
             Outcome::Same(_) => "the same machine code",
@@ -257,11 +268,11 @@ impl Report {
             .kernels
             .entry((transform, variant.to_owned()))
             .or_default();
-        counts.all += kernels.len();
+        counts.total += kernels.len();
         counts.files += usize::from(!kernels.is_empty());
         for (kernel, difference) in kernels {
             match difference {
-                None => counts.same += 1,
+                None => counts.equal += 1,
                 Some(difference) if self.list => {
                     println!("different {transform} {variant}: {file}: {kernel}: {difference}")
                 }
@@ -275,13 +286,17 @@ impl Report {
             println!("{count:>8}  {transform}: {row}");
         }
         for ((transform, variant), counts) in &self.kernels {
-            let &KernelCounts { same, all, files } = counts;
-            let share = 100.0 * same as f64 / all.max(1) as f64;
+            let &KernelCounts {
+                equal,
+                total,
+                files,
+            } = counts;
+            let share = 100.0 * equal as f64 / total.max(1) as f64;
             println!(
-                "{share:>7.2}% {transform} {variant}: {same} of {all} kernels in {files} files have the same code"
+                "{share:>7.2}% {transform} {variant}: {equal} of {total} kernels in {files} files have the same code"
             );
             let is_checked = !clean::OTHER_CODE.contains(&variant.as_str());
-            if is_checked && exceeds_in_groups(all - same, all, files, DIFFERENT_KERNELS) {
+            if is_checked && exceeds_in_groups(total - equal, total, files, DIFFERENT_KERNELS) {
                 println!("FAILED {transform} {variant}: more than {DIFFERENT_KERNELS} % differ");
                 self.failed += 1;
             }

@@ -139,6 +139,27 @@ pub(super) fn kernels(module: &Module, max: usize) -> Vec<&str> {
     names.into_iter().step_by(step).collect()
 }
 
+/// Compares each of at most `max` kernels of a text with its rewritten form, by a function that gets the original, its module and the kernel.
+pub(super) fn for_kernels(
+    assemblers: &Assemblers,
+    source: &[u8],
+    max: usize,
+    compare: impl Fn(&Original<'_>, &Module, &str) -> Result<Outcome>,
+) -> Result<Vec<(String, Outcome)>> {
+    let module = ptx_parse::parse(source).module;
+    let names = kernels(&module, max);
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Some(original) = Original::of(assemblers, source)? else {
+        return Ok(vec![(String::new(), Outcome::NotAssembled)]);
+    };
+    names
+        .into_iter()
+        .map(|name| Ok((name.to_owned(), compare(&original, &module, name)?)))
+        .collect()
+}
+
 /// Whether a section contains the code or the constants of a kernel.
 pub(super) fn belongs_to(section: &str, kernel: &str) -> bool {
     if let Some(name) = section.strip_prefix(".text.") {

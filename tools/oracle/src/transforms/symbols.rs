@@ -15,8 +15,7 @@ use crate::corpus::cubin::Outcome;
 pub(super) fn rename(module: &Module) -> Vec<u8> {
     let names = Names::of(module);
     let renaming = Renaming::prefix(module, &names, "renamed_", OwnSymbols::Private);
-    let new = renaming.apply(module, &names);
-    new.map_or_else(
+    renaming.apply(module, &names).map_or_else(
         |e| e.to_string().into_bytes(),
         |renamed| renamed.text().to_vec(),
     )

@@ -1,7 +1,7 @@
 //! Accepted instructions whose results are operands, too, against the same instructions with copies of these operands: no instruction may see its own
 //! partial results.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use fastrand::Rng;
@@ -27,13 +27,14 @@ pub(super) struct Register {
 impl Register {
     /// The register that a name denotes in the preamble.
     fn of(name: &str) -> Option<Self> {
-        let (elements, rest) = match name.get(..3) {
+        let (elements, type_name) = match name.get(..3) {
             Some("v2_") => (2, &name[3..]),
             Some("v4_") => (4, &name[3..]),
             _ => (1, name.rsplit_once('_')?.0),
         };
-        let mut all = ScalarType::ALL.iter();
-        let ty = all.find(|t| t.is_register_type() && bare(t.text()) == rest)?;
+        let ty = ScalarType::ALL
+            .iter()
+            .find(|t| t.is_register_type() && bare(t.text()) == type_name)?;
         Some(Self {
             name: name.to_owned(),
             bits: ty.bits(),
@@ -41,22 +42,27 @@ impl Register {
         })
     }
 
-    /// Loads it from an address.
-    pub(super) fn load(&self, at: &str) -> String {
+    /// The instructions that load the register from an address.
+    pub(super) fn load(&self, address: &str) -> String {
         let (name, bits) = (&self.name, self.bits);
         match (self.elements, bits) {
-            (_, 1) => format!("ld.global.b32 init_r, [{at}]; setp.gt.s32 {name}, init_r, 0;\n"),
-            (1, _) => format!("ld.global.b{bits} {name}, [{at}];\n"),
-            (n, _) => format!("ld.global.v{n}.b{bits} {name}, [{at}];\n"),
+            (_, 1) => {
+                format!("ld.global.b32 init_r, [{address}]; setp.gt.s32 {name}, init_r, 0;\n")
+            }
+            (1, _) => format!("ld.global.b{bits} {name}, [{address}];\n"),
+            (n, _) => format!("ld.global.v{n}.b{bits} {name}, [{address}];\n"),
         }
     }
 
-    fn store(&self, at: &str) -> String {
+    /// The instructions that store the register to an address.
+    fn store(&self, address: &str) -> String {
         let (name, bits) = (&self.name, self.bits);
         match (self.elements, bits) {
-            (_, 1) => format!("selp.b32 init_r, 1, 0, {name}; st.global.b32 [{at}], init_r;\n"),
-            (1, _) => format!("st.global.b{bits} [{at}], {name};\n"),
-            (n, _) => format!("st.global.v{n}.b{bits} [{at}], {name};\n"),
+            (_, 1) => {
+                format!("selp.b32 init_r, 1, 0, {name}; st.global.b32 [{address}], init_r;\n")
+            }
+            (1, _) => format!("st.global.b{bits} [{address}], {name};\n"),
+            (n, _) => format!("st.global.v{n}.b{bits} [{address}], {name};\n"),
         }
     }
 }
@@ -77,13 +83,30 @@ fn words(line: &str) -> Vec<(bool, &str)> {
     words
 }
 
-/// The registers of a line, each with whether it is in the first operand, and whether it is in brackets.
-pub(super) fn registers(line: &str) -> Vec<(Register, bool, bool)> {
+/// A register in a line.
+pub(super) struct Mention {
+    pub(super) register: Register,
+    in_first_operand: bool,
+    in_brackets: bool,
+}
+
+impl Mention {
+    pub(super) fn is_result(&self) -> bool {
+        self.in_first_operand && !self.in_brackets
+    }
+}
+
+/// The registers of a line, in the order of the text.
+pub(super) fn registers(line: &str) -> Vec<Mention> {
     let (mut depth, mut brackets, mut first) = (0, 0, true);
     let mut registers = Vec::new();
     for (is_name, word) in words(line) {
         if is_name {
-            registers.extend(Register::of(word).map(|r| (r, first, brackets > 0)));
+            registers.extend(Register::of(word).map(|register| Mention {
+                register,
+                in_first_operand: first,
+                in_brackets: brackets > 0,
+            }));
             continue;
         }
         for c in word.chars() {
@@ -123,7 +146,7 @@ fn kernel(
     place: (PtxVersion, Target),
     line: &str,
     values: &BTreeMap<Register, usize>,
-    addresses: &BTreeMap<Register, ()>,
+    addresses: &BTreeSet<&Register>,
     results: &[(usize, Register)],
 ) -> String {
     let mut body = String::new();
@@ -136,7 +159,7 @@ fn kernel(
     } else {
         "global"
     };
-    for register in addresses.keys() {
+    for register in addresses {
         let name = &register.name;
         let bits = register.bits;
         let _ = writeln!(
@@ -206,15 +229,16 @@ fn run(text: &str, random: &[u8]) -> Option<Result<Vec<u8>, String>> {
     })
 }
 
-/// Registers that are read, each with one that is written and replaces it.
-fn aliases(registers: &[(Register, bool, bool)], rng: &mut Rng) -> BTreeMap<String, String> {
-    let results: Vec<&Register> = registers
+/// The names of read registers, each with the name of a written register that replaces it.
+fn aliases(mentions: &[Mention], rng: &mut Rng) -> BTreeMap<String, String> {
+    let results: Vec<&Register> = mentions
         .iter()
-        .filter(|r| r.1 && !r.2)
-        .map(|r| &r.0)
+        .filter(|mention| mention.is_result())
+        .map(|mention| &mention.register)
         .collect();
     let mut names = BTreeMap::new();
-    for (source, ..) in registers.iter().filter(|r| !r.1 || r.2) {
+    for mention in mentions.iter().filter(|mention| !mention.is_result()) {
+        let source = &mention.register;
         let candidates: Vec<&&Register> = results
             .iter()
             .filter(|d| d.bits == source.bits && d.elements == source.elements)
@@ -230,32 +254,38 @@ fn aliases(registers: &[(Register, bool, bool)], rng: &mut Rng) -> BTreeMap<Stri
 
 /// Compares the effects of a line with results that are also sources with those of the line with copies of the sources. Returns `None` if they cannot be compared.
 fn compared(place: (PtxVersion, Target), line: &str, rng: &mut Rng) -> Option<bool> {
-    let all = registers(line);
-    let names = aliases(&all, rng);
-    if all.len() > MAX_REGISTERS {
+    let mentions = registers(line);
+    let names = aliases(&mentions, rng);
+    if mentions.len() > MAX_REGISTERS {
         return None;
     }
     let class = |r: &Register| names.get(&r.name).unwrap_or(&r.name).clone();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
-    for (register, ..) in &all {
+    for mention in &mentions {
         let next = numbers.len();
-        numbers.entry(class(register)).or_insert(next);
+        numbers.entry(class(&mention.register)).or_insert(next);
     }
     let is_address = |r: &Register| {
-        all.iter()
-            .any(|(o, _, inside)| *inside && class(o) == class(r))
+        mentions
+            .iter()
+            .any(|mention| mention.in_brackets && class(&mention.register) == class(r))
     };
-    let values: BTreeMap<Register, usize> = all
+    let values: BTreeMap<Register, usize> = mentions
         .iter()
-        .map(|(r, ..)| (r.clone(), numbers[&class(r)]))
+        .map(|mention| &mention.register)
+        .map(|r| (r.clone(), numbers[&class(r)]))
         .collect();
-    let addresses: BTreeMap<Register, ()> = all
+    let addresses: BTreeSet<&Register> = mentions
         .iter()
-        .filter(|(r, ..)| r.elements == 1 && matches!(r.bits, 32 | 64) && is_address(r))
-        .map(|(r, ..)| (r.clone(), ()))
+        .map(|mention| &mention.register)
+        .filter(|r| r.elements == 1 && matches!(r.bits, 32 | 64) && is_address(r))
         .collect();
-    let results = all.iter().filter(|r| r.1 && !r.2).map(|(r, ..)| r.clone());
-    let results: Vec<(usize, Register)> = results.enumerate().collect();
+    let results: Vec<(usize, Register)> = mentions
+        .iter()
+        .filter(|mention| mention.is_result())
+        .map(|mention| mention.register.clone())
+        .enumerate()
+        .collect();
     let random: Vec<u8> = (0..32 * PARTS * PART).map(|_| rng.u8(..)).collect();
     let copied = run(&kernel(place, line, &values, &addresses, &results), &random)?;
     assert_ne!(
@@ -275,7 +305,7 @@ fn compared(place: (PtxVersion, Target), line: &str, rng: &mut Rng) -> Option<bo
     Some(copied.is_ok())
 }
 
-/// Compares a part of the accepted lines; gives how many were compared, and how many of these came to an end.
+/// Compares a sample of the accepted lines. Returns the number of compared lines, and of those whose runs ended without an error.
 fn compare(set: &Set, quick: usize, ci: usize) -> (usize, usize) {
     let verdicts: Vec<_> = sample(quick, ci).of(set.read().unwrap()).collect();
     let accepted = verdicts.par_iter().enumerate().filter_map(|(n, verdict)| {
@@ -286,8 +316,9 @@ fn compare(set: &Set, quick: usize, ci: usize) -> (usize, usize) {
         let mut rng = Rng::with_seed(seed().wrapping_add(n as u64 + 1));
         compared((set.newest(), target), &verdict.line, &mut rng)
     });
-    let ended = accepted.map(|ended| (1, usize::from(ended)));
-    ended.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    accepted
+        .map(|ended| (1, usize::from(ended)))
+        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
 }
 
 #[test]

@@ -14,7 +14,7 @@ use ptx_vm::{Checks, Launch, Machine, Schedule, StopReason};
 use super::super::case::Setting;
 use super::super::preamble::Module;
 use super::super::verdicts::{BASE, NEWER, Set, Verdict};
-use super::aliases::{PART, Register, registers};
+use super::aliases::{Mention, PART, Register, registers};
 use crate::sample::{cases, seed};
 use test_support::corpus;
 
@@ -73,7 +73,7 @@ fn has_errors(parsed: &ptx_parse::Parsed) -> bool {
 fn kernel(place: (&Set, Target, Setting), lines: &[&str], rng: &mut Rng) -> String {
     let mut body = String::new();
     let mut line_registers: Vec<Register> = Vec::new();
-    for (register, ..) in lines.iter().flat_map(|line| registers(line)) {
+    for Mention { register, .. } in lines.iter().flat_map(|line| registers(line)) {
         if !line_registers.contains(&register) {
             line_registers.push(register);
         }

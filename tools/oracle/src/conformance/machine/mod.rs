@@ -40,24 +40,28 @@ fn has_part(line: &str) -> bool {
 }
 
 /// Whether a special register whose value changes follows a character.
-fn changing(line: &str, before: char) -> bool {
-    let mut names = line.match_indices('%').map(|(at, _)| line.split_at(at));
-    names.any(|(head, name)| {
-        let end = name.find([']', ',', ';', ' ']).unwrap_or(name.len());
-        let mut all = SpecialReg::ALL.iter();
-        let register = all.find(|r| r.text() == &name[..end]);
-        head.ends_with(before) && register.is_some_and(|r| r.is_volatile())
-    })
+fn changing(line: &str, preceding: char) -> bool {
+    line.match_indices('%')
+        .map(|(offset, _)| line.split_at(offset))
+        .any(|(head, name)| {
+            let end = name.find([']', ',', ';', ' ']).unwrap_or(name.len());
+            let register = SpecialReg::ALL.iter().find(|r| r.text() == &name[..end]);
+            head.ends_with(preceding) && register.is_some_and(|r| r.is_volatile())
+        })
 }
 
 /// The cases that are first accepted on a target and that the machine does not support, with the reason, and how many there are.
-fn unsupported(set: &Set, all: &[Verdict], target: Target) -> (Vec<(String, String)>, usize) {
+fn unsupported(set: &Set, verdicts: &[Verdict], target: Target) -> (Vec<(String, String)>, usize) {
     let mut cases = Vec::new();
     let mut count = 0;
     for setting in [Setting::Plain, Setting::Independent] {
         let is_first_here =
             |v: &&Verdict| v.setting == setting && v.targets.first() == Some(&target);
-        let lines: Vec<&str> = all.iter().filter(is_first_here).map(|v| &*v.line).collect();
+        let lines: Vec<&str> = verdicts
+            .iter()
+            .filter(is_first_here)
+            .map(|v| &*v.line)
+            .collect();
         count += lines.len();
         let module = Module::new(set.newest(), target, setting, lines.iter().copied());
         let parsed = ptx_parse::parse_str(&module.text).module;
@@ -75,7 +79,9 @@ fn unsupported(set: &Set, all: &[Verdict], target: Target) -> (Vec<(String, Stri
             let line = index
                 .position(spans[&(instruction.function, instruction.instruction)].start)
                 .line;
-            let case = module.case_on(line as usize).and_then(|at| lines.get(at));
+            let case = module
+                .case_on(line as usize)
+                .and_then(|index| lines.get(index));
             cases.extend(case.map(|case| ((*case).to_owned(), instruction.reason)));
         }
     }
@@ -90,12 +96,14 @@ fn unsupported_kinds_of_operands_are_listed() {
     for (set, least) in [(&BASE, 17_000), (&NEWER, 1_000)] {
         let verdicts = set.read().unwrap();
         let targets: Vec<Target> = set.targets().collect();
-        let all = targets.par_iter().map(|t| unsupported(set, &verdicts, *t));
-        let all: Vec<_> = all.collect();
-        assert!(all.iter().map(|(_, count)| count).sum::<usize>() > least);
-        for (line, reason) in all.into_iter().flat_map(|(found, _)| found) {
+        let unsupported: Vec<_> = targets
+            .par_iter()
+            .map(|target| unsupported(set, &verdicts, *target))
+            .collect();
+        assert!(unsupported.iter().map(|(_, count)| count).sum::<usize>() > least);
+        for (line, reason) in unsupported.into_iter().flat_map(|(cases, _)| cases) {
             if !matches!(&*reason, "unsupported operands" | "unsupported address") {
-                // What the machine does not perform at all, and what the verifier refuses.
+                // An action that the machine does not perform at all, or an instruction that the verifier refuses.
                 assert!(
                     reason.starts_with("it ") || reason == "unknown instruction",
                     "{reason}: {line}"
