@@ -38,7 +38,7 @@ impl Purpose {
 pub(crate) struct Account {
     used: AtomicU64,
     limit: AtomicU64,
-    /// Whether more was used than allowed where that cannot fail.
+    /// More was used than allowed in a place that cannot return an error.
     exceeded: AtomicBool,
     /// The purpose and the bytes of the first such use.
     refused: Mutex<Option<(Purpose, u64)>>,
@@ -101,19 +101,19 @@ impl Account {
 
     /// The error of a use of more bytes than allowed.
     pub(crate) fn error(&self, purpose: Purpose, bytes: u64) -> StopReason {
-        let limit = shown(self.limit.load(Ordering::Relaxed));
-        let (what, bytes) = (purpose.name(), shown(bytes));
+        let limit = display(self.limit.load(Ordering::Relaxed));
+        let (user, bytes) = (purpose.name(), display(bytes));
         StopReason::MemoryLimit(format!(
-            "the memory limit of {limit} was reached: {what} {bytes} more"
+            "the memory limit of {limit} was reached: {user} {bytes} more"
         ))
     }
 }
 
 /// A number of bytes with a unit, exactly.
-fn shown(bytes: u64) -> String {
+fn display(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let mut from_largest = (0..units.len()).rev();
-    let unit = from_largest
+    let unit = (0..units.len())
+        .rev()
         .find(|unit| bytes > 0 && bytes.is_multiple_of(1 << (10 * unit)))
         .unwrap_or(0);
     let number = bytes >> (10 * unit);
@@ -146,7 +146,7 @@ impl Held {
     pub(crate) fn set(&mut self, bytes: u64, purpose: Purpose) {
         match bytes.checked_sub(self.bytes) {
             Some(0) => {}
-            Some(more) => self.account.note(more, purpose),
+            Some(growth) => self.account.note(growth, purpose),
             None => self.account.release(self.bytes - bytes),
         }
         self.bytes = bytes;

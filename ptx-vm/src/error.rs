@@ -113,8 +113,9 @@ impl StopReason {
     pub(crate) fn unsupported_action(action: ptx_isa::Action) -> Self {
         // Meanings are sentences: "Reads a texture."
         let meaning = action.meaning().trim_end_matches('.');
-        let (first, rest) = meaning.split_at(meaning.chars().next().map_or(0, char::len_utf8));
-        Self::Unsupported(format!("it {}{rest}", first.to_lowercase()))
+        let (initial, remainder) =
+            meaning.split_at(meaning.chars().next().map_or(0, char::len_utf8));
+        Self::Unsupported(format!("it {}{remainder}", initial.to_lowercase()))
     }
 }
 
@@ -131,14 +132,14 @@ impl fmt::Display for StopReason {
             Self::TimeLimit(limit) => {
                 write!(f, "the time limit of {} s was reached", limit.as_secs_f64())
             }
-            Self::MemoryLimit(what) => f.write_str(what),
+            Self::MemoryLimit(description) => f.write_str(description),
             Self::StackLimit => f.write_str("the stack limit was reached"),
             Self::BadTarget => f.write_str("the target of the call or branch does not exist"),
             Self::Unsupported(why) => write!(f, "the instruction is not supported: {why}"),
             Self::Undefined(name) => write!(f, "function `{name}` has no body"),
             Self::Assertion(message) => write!(f, "assertion failed: {message}"),
             Self::Canceled => f.write_str("the launch was canceled"),
-            Self::Invalid(what) => f.write_str(what),
+            Self::Invalid(description) => f.write_str(description),
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct LaunchLimits {
     /// The memory of the host in bytes that the machine may use; by default 4 GiB.
     ///
     /// It counts pages of global memory that were written, shared memory, stacks and registers of the clusters that run, the state of checkers, and 16
-    /// bytes for each byte of output, which is copied. LoadedModule modules and files do not count.
+    /// bytes for each byte of output, which is copied. Loaded modules and files do not count.
     pub memory_bytes: u64,
     /// The time that the launch may take; by default without limit. Results of a launch that ends by it depend on the host.
     pub time: Option<core::time::Duration>,
@@ -359,8 +359,9 @@ impl<'m> Machine<'m> {
         options: RunOptions<'_>,
     ) -> Result<Outcome, RunError> {
         let kernel = self.module.get().function(&launch.kernel);
-        let kernel = kernel.filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry));
-        let kernel = kernel.ok_or_else(|| RunError::new(StopReason::NoKernel))?;
+        let kernel = kernel
+            .filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry))
+            .ok_or_else(|| RunError::new(StopReason::NoKernel))?;
         let parameters = self.parameters(kernel, launch)?;
         let cluster = shape::cluster(self.module.get(), kernel, launch);
         shape::check(launch, cluster)?;
@@ -465,10 +466,10 @@ impl<'m> Machine<'m> {
         if !observers.is_empty() {
             observers.push(Box::<Probe>::default());
         }
-        let combined = observers
+        observers
             .into_iter()
-            .reduce(|others, last| Box::new(ObserverPair(others, last)));
-        combined.map(RefCell::new)
+            .reduce(|others, last| Box::new(ObserverPair(others, last)))
+            .map(RefCell::new)
     }
 
     fn checkers(&self, checks: Checks) -> Checkers {

@@ -17,11 +17,11 @@ pub(crate) fn cluster(module: &Module, kernel: FuncId, launch: &Launch) -> [u32;
 /// The sizes that a directive of a kernel specifies.
 fn declared(module: &Module, kernel: FuncId, directive: Directive) -> Option<[u32; 3]> {
     let interface = module.functions().get(kernel)?.interface;
-    let mut directives = interface
+    let declared = interface
         .directives
         .of(module.interface_directives())
-        .iter();
-    let declared = directives.find(|d| d.directive == directive)?;
+        .iter()
+        .find(|d| d.directive == directive)?;
     let mut sizes = [1; 3];
     let pool = module.pool();
     let numbers = pool.slice(declared.args).iter().map(|&o| pool.integer(o));

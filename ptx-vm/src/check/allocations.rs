@@ -89,7 +89,7 @@ impl Allocations {
         self.by_start.get(&address)
     }
 
-    /// Notes that an allocation was freed.
+    /// Records that an allocation was freed.
     pub(crate) fn free(&mut self, address: u64, actor: Actor) {
         if let Some(allocation) = self.by_start.get_mut(&address) {
             allocation.freed_by = Some(actor);

@@ -13,9 +13,9 @@ pub(super) struct Clock {
     /// The CTA that has most of the times, by its linear index.
     block: u64,
     /// The times of `block`.
-    own: Times,
+    block_times: Times,
     /// The times of the other CTAs.
-    others: Option<Arc<BTreeMap<u64, Times>>>,
+    other_blocks: Option<Arc<BTreeMap<u64, Times>>>,
 }
 
 impl Clock {
@@ -23,8 +23,8 @@ impl Clock {
     pub(super) fn new(block: u64) -> Self {
         Self {
             block,
-            own: Times::default(),
-            others: None,
+            block_times: Times::default(),
+            other_blocks: None,
         }
     }
 
@@ -32,9 +32,11 @@ impl Clock {
     #[inline]
     pub(super) fn get(&self, block: u64, slot: u32) -> u32 {
         let times = if block == self.block {
-            Some(&self.own)
+            Some(&self.block_times)
         } else {
-            self.others.as_ref().and_then(|others| others.get(&block))
+            self.other_blocks
+                .as_ref()
+                .and_then(|blocks| blocks.get(&block))
         };
         times.and_then(|t| t.get(slot as usize)).map_or(0, |t| *t)
     }
@@ -42,7 +44,7 @@ impl Clock {
     /// Adds a time of `block`.
     pub(super) fn set(&mut self, slot: u32, time: u32) {
         let slot = slot as usize;
-        let times = Arc::make_mut(&mut self.own);
+        let times = Arc::make_mut(&mut self.block_times);
         if times.len() <= slot {
             times.resize(slot + 1, 0);
         }
@@ -50,7 +52,7 @@ impl Clock {
     }
 
     /// Adds a time of any CTA.
-    pub(super) fn note(&mut self, block: u64, slot: u32, time: u32) {
+    pub(super) fn add(&mut self, block: u64, slot: u32, time: u32) {
         if block == self.block {
             return self.set(slot, time);
         }
@@ -62,31 +64,33 @@ impl Clock {
     /// Adds the times of lanes of a warp of `block`. `first` is the first thread of the warp.
     pub(super) fn set_lanes(&mut self, first: u32, mask: u32, times: &[u32; 32]) {
         let first = first as usize;
-        let own_times = Arc::make_mut(&mut self.own);
-        if own_times.len() < first + 32 {
-            own_times.resize(first + 32, 0);
+        let block_times = Arc::make_mut(&mut self.block_times);
+        if block_times.len() < first + 32 {
+            block_times.resize(first + 32, 0);
         }
         for lane in crate::lanes::lanes(mask) {
-            own_times[first + lane] = own_times[first + lane].max(times[lane]);
+            block_times[first + lane] = block_times[first + lane].max(times[lane]);
         }
     }
 
     /// Adds all times of another clock.
     pub(super) fn join(&mut self, other: &Self) {
         if other.block == self.block {
-            join_times(&mut self.own, &other.own);
+            join_times(&mut self.block_times, &other.block_times);
         } else {
-            self.join_other(other.block, &other.own);
+            self.join_other(other.block, &other.block_times);
         }
-        let Some(others) = &other.others else { return };
-        if let Some(joined) = &self.others
-            && Arc::ptr_eq(joined, others)
+        let Some(other_blocks) = &other.other_blocks else {
+            return;
+        };
+        if let Some(joined) = &self.other_blocks
+            && Arc::ptr_eq(joined, other_blocks)
         {
             return;
         }
-        for (&block, times) in others.iter() {
+        for (&block, times) in other_blocks.iter() {
             if block == self.block {
-                join_times(&mut self.own, times)
+                join_times(&mut self.block_times, times)
             } else {
                 self.join_other(block, times)
             }
@@ -97,12 +101,15 @@ impl Clock {
         if times.is_empty() {
             return;
         }
-        let joined = self.others.as_ref().and_then(|others| others.get(&block));
+        let joined = self
+            .other_blocks
+            .as_ref()
+            .and_then(|blocks| blocks.get(&block));
         if joined.is_some_and(|joined| Arc::ptr_eq(joined, times)) {
             return;
         }
-        let others = Arc::make_mut(self.others.get_or_insert_default());
-        match others.entry(block) {
+        let other_blocks = Arc::make_mut(self.other_blocks.get_or_insert_default());
+        match other_blocks.entry(block) {
             Entry::Vacant(vacant) => {
                 vacant.insert(Arc::clone(times));
             }
@@ -112,12 +119,14 @@ impl Clock {
 
     /// Whether both are the same memory, so that joining them changes nothing.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let has_same_others = match (&self.others, &other.others) {
+        let has_same_other_blocks = match (&self.other_blocks, &other.other_blocks) {
             (None, None) => true,
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };
-        has_same_others && self.block == other.block && Arc::ptr_eq(&self.own, &other.own)
+        has_same_other_blocks
+            && self.block == other.block
+            && Arc::ptr_eq(&self.block_times, &other.block_times)
     }
 }
 

@@ -109,7 +109,7 @@ impl Checkers {
                     continue;
                 }
                 Action::CopyArrive => continue,
-                _ => match act.first_place() {
+                _ => match act.place(0) {
                     Some(pending) => copies.complete(execution.get(pending, lane) as usize),
                     None => copies.started,
                 },
@@ -129,7 +129,7 @@ impl Checkers {
         address: u64,
         earlier: &RacingAccess,
     ) {
-        let what = describe_access(touch.usage, touch.bytes);
+        let description = describe_access(touch.usage, touch.bytes);
         let access = &earlier.access;
         let (conflict, thread) = if access.is_asynchronous() {
             ("conflicts with a pending asynchronous copy", 0)
@@ -145,7 +145,7 @@ impl Checkers {
             thread,
         };
         self.report(execution, Code::PendingCopy, lane, || Text {
-            message: format!("{what} at {address:#x} {conflict}"),
+            message: format!("{description} at {address:#x} {conflict}"),
             other: Some((other, "the conflicting operation")),
             help: "wait for the group or the mbarrier object of the copy, and add a barrier after the wait if other threads access the memory",
         });

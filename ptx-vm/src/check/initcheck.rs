@@ -456,7 +456,7 @@ impl Origin {
 
 impl UnwrittenRead {
     fn text(&self) -> Text {
-        let what = describe_access(self.usage, self.bytes);
+        let access = describe_access(self.usage, self.bytes);
         let (address, missing) = (self.address, self.missing);
         let memory = match self.memory {
             Memory::Global => "global",
@@ -466,7 +466,7 @@ impl UnwrittenRead {
         };
         Text {
             message: format!(
-                "{what} at {address:#x} in {memory} memory includes the uninitialized byte at {missing:#x}"
+                "{access} at {address:#x} in {memory} memory includes the uninitialized byte at {missing:#x}"
             ),
             other: None,
             help: "write the memory before the read, on every path and in every thread",

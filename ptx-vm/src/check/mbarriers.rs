@@ -156,7 +156,7 @@ impl Checkers {
                 if let Some(earlier_phases) = object.complete.take() {
                     complete.join(&earlier_phases);
                 }
-                complete.note(owner, object.slot, object.phase);
+                complete.add(owner, object.slot, object.phase);
                 object.complete = Some(complete);
             }
             PhaseEvent::Tested => {
@@ -189,9 +189,9 @@ impl Checkers {
                 continue;
             };
             let initialized_by = object.initialized_by;
-            let what = super::memcheck::describe_access(touch.usage, touch.bytes);
+            let access = super::memcheck::describe_access(touch.usage, touch.bytes);
             self.report(execution, Code::MbarrierAccess, lane, || Text {
-                message: format!("{what} at {address:#x} in an mbarrier object"),
+                message: format!("{access} at {address:#x} in an mbarrier object"),
                 other: Some((initialized_by, "initialized here")),
                 help: "use mbarrier operations, or invalidate the object before reusing its memory",
             });

@@ -63,10 +63,10 @@ impl Checkers {
             if start <= address && address.saturating_add(touch.bytes) <= end {
                 continue;
             }
-            let what = describe_access(touch.usage, touch.bytes);
+            let access = describe_access(touch.usage, touch.bytes);
             let near = describe_distance(address, touch.bytes, start, end, &name);
             self.report(execution, Code::OutsideAllocation, lane, || Text {
-                message: format!("{what} at {address:#x} is out of bounds: {near}"),
+                message: format!("{access} at {address:#x} is out of bounds: {near}"),
                 other: None,
                 help: "check the index against the size before the access, or enlarge the variable",
             });
@@ -83,10 +83,10 @@ impl Checkers {
 
     fn report_misaligned(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, lane: usize) {
         let (address, align) = (touch.addresses[lane], touch.align);
-        let what = describe_access(touch.usage, touch.bytes);
+        let access = describe_access(touch.usage, touch.bytes);
         self.report(execution, Code::MisalignedAddress, lane, || Text {
             message: format!(
-                "{what} at {address:#x} is misaligned: the address is not a multiple of {align}"
+                "{access} at {address:#x} is misaligned: the address is not a multiple of {align}"
             ),
             other: None,
             help: "align the address, or access narrower elements",
@@ -130,9 +130,9 @@ impl Checkers {
             }
             _ => describe_distance(address, touch.bytes, 0, end, memory),
         };
-        let what = describe_access(touch.usage, touch.bytes);
+        let access = describe_access(touch.usage, touch.bytes);
         self.report(execution, Code::OutsideAllocation, lane, || Text {
-            message: format!("{what} at {address:#x} is out of bounds: {near}"),
+            message: format!("{access} at {address:#x} is out of bounds: {near}"),
             other: None,
             help: "check the index against the size before the access, or allocate more memory",
         });
@@ -145,10 +145,10 @@ impl Checkers {
         lane: usize,
         freed_by: Actor,
     ) {
-        let what = describe_access(touch.usage, touch.bytes);
+        let access = describe_access(touch.usage, touch.bytes);
         let address = touch.addresses[lane];
         self.report(execution, Code::UseAfterFree, lane, || Text {
-            message: format!("{what} at {address:#x} after the memory was freed"),
+            message: format!("{access} at {address:#x} after the memory was freed"),
             other: Some((freed_by, "freed here")),
             help: "free memory after its last use, and order `free` after the accesses of other threads",
         });

@@ -132,8 +132,8 @@ impl Checkers {
         id: u32,
     ) {
         let linear = grid.linear(block.index);
-        let state = self.block(grid, linear);
-        let mut joined = state
+        let mut joined = self
+            .block(grid, linear)
             .sync
             .arrived
             .get_mut(id as usize)

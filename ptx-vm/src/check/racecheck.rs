@@ -211,11 +211,13 @@ impl Checkers {
         let pair = (earlier.site.min(site), earlier.site.max(site));
         let has_report = self.reports.has(Code::DataRace, site);
         let is_reported = self.pairs.get(&pair);
-        if !self.has(Checker::Racecheck) || is_reported.is_some_and(|shown| *shown || has_report) {
+        if !self.has(Checker::Racecheck)
+            || is_reported.is_some_and(|reported| *reported || has_report)
+        {
             return;
         }
         self.pairs.insert(pair, !has_report);
-        let (what, address) = (describe_access(touch.usage, touch.bytes), race.address);
+        let (access, address) = (describe_access(touch.usage, touch.bytes), race.address);
         let other = Actor {
             site: earlier.site,
             block: earlier.block.into(),
@@ -224,7 +226,7 @@ impl Checkers {
         let (memory, help) = advice(execution, touch.memory, &other, is_own_warp);
         let text = Text {
             message: format!(
-                "{what} at {address:#x} in {memory} memory races with an earlier {} of another thread",
+                "{access} at {address:#x} in {memory} memory races with an earlier {} of another thread",
                 if earlier.kind.writes() {
                     "write"
                 } else {
@@ -326,8 +328,7 @@ impl Checkers {
                 }
                 continue;
             }
-            let fenced = warp_clock.fenced(lane).clone();
-            for (clock, fence_scope) in fenced.iter().zip(Scope::ALL) {
+            for (clock, fence_scope) in warp_clock.fenced(lane).clone().iter().zip(Scope::ALL) {
                 if let Some(clock) = clock {
                     let published = self.published.entry(location).or_default();
                     published.add(block_in_cluster, scope.min(fence_scope), clock);

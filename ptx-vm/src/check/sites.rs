@@ -154,11 +154,11 @@ fn used_bytes(facts: FunctionFacts<'_>) -> Vec<Option<u32>> {
         match statement {
             Statement::Inst(_) => used_bytes.push(last_mask.take()),
             Statement::Directive(id) => {
-                let pragma = body
+                let args = body
                     .directives()
                     .get(id)
-                    .filter(|d| d.directive == Directive::Pragma);
-                let args = pragma.map_or(&[][..], |d| body.pool().slice(d.args));
+                    .filter(|d| d.directive == Directive::Pragma)
+                    .map_or(&[][..], |d| body.pool().slice(d.args));
                 last_mask = args.iter().rev().find_map(|arg| match *arg {
                     Operand::Str(text) => used_bytes_mask(module.name(text)),
                     _ => None,

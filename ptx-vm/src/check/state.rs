@@ -75,8 +75,8 @@ impl WarpState {
             return;
         }
         let count_before = self.copied.len() as u64;
-        let lanes = self.copied.entry((call, place)).or_default();
-        if let Some(unwritten_of_lane) = lanes.get_mut(lane) {
+        if let Some(unwritten_of_lane) = self.copied.entry((call, place)).or_default().get_mut(lane)
+        {
             *unwritten_of_lane = unwritten;
         }
         self.tracking_bytes += (self.copied.len() as u64 - count_before) * COPIED_BYTES;

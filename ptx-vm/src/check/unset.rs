@@ -11,7 +11,7 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::{DefId, Reaching, UseId};
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Space};
-use ptx_ir::{Binding, EntityId as _, FuncId, InstId, Operand, Statement, StmtId};
+use ptx_ir::{Binding, Body, EntityId as _, FuncId, InstId, Operand, Statement, StmtId};
 use ptx_isa::StateSpace;
 
 use super::sites::{MemoryTracking, Site, parameter_variables, variable_name};
@@ -91,7 +91,7 @@ impl<'a> Finder<'a> {
         finder
     }
 
-    /// Notes at each instruction the registers that may be uninitialized there, and returns these registers. `step_of` returns the index of a
+    /// Records at each instruction the registers that may be uninitialized there, and returns these registers. `step_of` returns the index of a
     /// statement among the instructions.
     pub(super) fn find(
         &self,
@@ -160,7 +160,7 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// Notes at loads and stores the tracked registers of their elements.
+    /// Records at loads and stores the tracked registers of their elements.
     fn note_elements(&self, tracked: &[Variable], sites: &mut [Site]) {
         let numbers: HashMap<Place, u32> = (0..)
             .zip(tracked)
@@ -239,8 +239,7 @@ impl<'a> Finder<'a> {
             .statements()
             .filter(move |_| may_be_tainted)
             .filter_map(|(id, _)| {
-                let facts = self.facts.inst(self.inst(id)?);
-                let mut accesses = facts.memory();
+                let mut accesses = self.facts.inst(self.inst(id)?).memory();
                 let (access, None) = (accesses.next()?, accesses.next()) else {
                     return None;
                 };
@@ -312,28 +311,14 @@ impl Finder<'_> {
 
     /// The writes of a statement.
     fn defs_at(&self, stmt: StmtId) -> impl Iterator<Item = DefId> + '_ {
-        let body = self.facts.body();
-        let first = self.defs.partition_point(|(s, _)| body.precedes(*s, stmt));
-        self.reaching
-            .defs()
-            .map(|(id, _)| id)
-            .skip(first)
-            .zip(self.defs[first..].iter())
-            .take_while(move |(_, (s, _))| *s == stmt)
-            .map(|(id, _)| id)
+        let ids = self.reaching.defs().map(|(id, _)| id);
+        ids_at(self.facts.body(), &self.defs, ids, stmt)
     }
 
     /// The reads of a statement.
     fn uses_at(&self, stmt: StmtId) -> impl Iterator<Item = UseId> + '_ {
-        let body = self.facts.body();
-        let first = self.uses.partition_point(|(s, _)| body.precedes(*s, stmt));
-        self.reaching
-            .uses()
-            .map(|(id, _)| id)
-            .skip(first)
-            .zip(self.uses[first..].iter())
-            .take_while(move |(_, (s, _))| *s == stmt)
-            .map(|(id, _)| id)
+        let ids = self.reaching.uses().map(|(id, _)| id);
+        ids_at(self.facts.body(), &self.uses, ids, stmt)
     }
 
     fn inst(&self, stmt: StmtId) -> Option<InstId> {
@@ -353,8 +338,7 @@ impl Finder<'_> {
     /// there are many of them.
     fn deferring_loads(&self) -> impl Iterator<Item = StmtId> + '_ {
         self.facts.body().statements().filter_map(|(id, _)| {
-            let facts = self.facts.inst(self.inst(id)?);
-            let mut accesses = facts.memory();
+            let mut accesses = self.facts.inst(self.inst(id)?).memory();
             let (access, None) = (accesses.next()?, accesses.next()) else {
                 return None;
             };
@@ -472,4 +456,18 @@ fn state_space(access: &MemoryAccess) -> Option<StateSpace> {
         Space::State(space) => Some(space.base()),
         _ => None,
     }
+}
+
+/// The ids of the entries of a statement. `entries` are in the order of the statements, and `ids` are their ids.
+fn ids_at<'a, I: 'a, E>(
+    body: &'a Body,
+    entries: &'a [(StmtId, E)],
+    ids: impl Iterator<Item = I> + 'a,
+    stmt: StmtId,
+) -> impl Iterator<Item = I> + 'a {
+    let first = entries.partition_point(|(entry_stmt, _)| body.precedes(*entry_stmt, stmt));
+    ids.skip(first)
+        .zip(&entries[first..])
+        .take_while(move |(_, (entry_stmt, _))| *entry_stmt == stmt)
+        .map(|(id, _)| id)
 }

@@ -47,8 +47,8 @@ impl WarpClock {
 
     /// The sets of lanes of a mask that share a clock, with the clocks.
     pub(super) fn groups(&self, mask: u32) -> impl Iterator<Item = (u32, &Clock)> {
-        let groups = self.groups.iter();
-        groups
+        self.groups
+            .iter()
             .map(move |(lanes, clock)| (lanes & mask, clock))
             .filter(|(lanes, _)| *lanes != 0)
     }

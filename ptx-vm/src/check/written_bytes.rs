@@ -118,8 +118,8 @@ impl WrittenBytes {
         )
     }
 
-    #[inline]
     /// The word that contains the bit of an offset.
+    #[inline]
     fn word(&self, offset: u64) -> u64 {
         let page = (offset >> self.page_shift) as usize;
         let pages = match self.parts.get(page / PART_PAGES) {
@@ -137,6 +137,7 @@ impl WrittenBytes {
         }
     }
 
+    /// Adds the bytes of a range to the set if `written`, and removes them otherwise.
     fn change(&mut self, start: u64, bytes: u64, written: bool) {
         let (mut offset, end) = self.offsets(start, bytes);
         let part_bytes = self.page_bytes() * PART_PAGES as u64;
@@ -146,8 +147,8 @@ impl WrittenBytes {
                 offset += part_bytes;
                 continue;
             }
-            let rest_of_page = self.page_bytes() - (offset & (self.page_bytes() - 1));
-            let bytes_in_page = rest_of_page.min(end - offset);
+            let bytes_to_page_end = self.page_bytes() - (offset & (self.page_bytes() - 1));
+            let bytes_in_page = bytes_to_page_end.min(end - offset);
             self.change_page(offset, bytes_in_page, written);
             offset += bytes_in_page;
         }
@@ -175,7 +176,7 @@ impl WrittenBytes {
         }
     }
 
-    /// A page, unless all its bytes are in the wanted state already.
+    /// A page, unless all its bytes are already in the set (`written`) or none is.
     fn page_mut(&mut self, index: usize, written: bool) -> Option<&mut Page> {
         if index / PART_PAGES >= self.parts.len() {
             if !written {

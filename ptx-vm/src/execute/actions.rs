@@ -22,7 +22,7 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         | Action::ActiveLanes
         | Action::WarpReduce
         | Action::Elect => Execution::exchange,
-        Action::WarpBarrier => Execution::warp_barrier,
+        Action::WarpBarrier => Execution::exchange_among_members,
         Action::BarrierSync | Action::BarrierReduce => Execution::wait_at_barrier,
         Action::BarrierArrive => Execution::arrive_at_barrier,
         Action::ClusterArrive | Action::ClusterWait => Execution::cluster_barrier,
@@ -62,12 +62,12 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         | Action::MbarrierWait
         | Action::MbarrierPending
         | Action::CopyArrive => Execution::mbarrier,
-        Action::MatrixLoad => Execution::load_matrices,
-        Action::MatrixStore => Execution::store_matrices,
-        Action::MatrixTranspose => Execution::transpose,
-        Action::MatrixMultiply => Execution::multiply,
-        Action::FragmentLoad => Execution::load_fragment,
-        Action::FragmentStore => Execution::store_fragment,
+        Action::MatrixLoad
+        | Action::MatrixStore
+        | Action::MatrixTranspose
+        | Action::MatrixMultiply
+        | Action::FragmentLoad
+        | Action::FragmentStore => Execution::matrix_instruction,
         _ => return None,
     };
     Some(perform)
@@ -226,12 +226,11 @@ impl Execution<'_> {
         let id_index = usize::from(act.action == Action::BarrierReduce);
         let id = self.operand(act, id_index, first).unwrap_or(0) as u32;
         let count = self.operand(act, id_index + 1, first);
-        let count = count.filter(|_| is_word(act, id_index + 1));
-        let count = count.unwrap_or(0) as u32;
+        let count = count.filter(|_| is_word(act, id_index + 1)).unwrap_or(0) as u32;
         if id > 15 || !count.is_multiple_of(32) {
-            let what =
+            let reason =
                 "the barrier does not exist, or its number of threads is not a multiple of 32";
-            return Err((StopReason::Invalid(what.into()), first));
+            return Err((StopReason::Invalid(reason.into()), first));
         }
         Ok((id, count))
     }

@@ -146,7 +146,7 @@ impl Execution<'_> {
     }
 }
 
-/// The work of a change of an element, in bytes that take as long to handle.
+/// The work of a change of an element, as the number of bytes that take the same time to handle.
 const fn work_of_change(element: &ChangedElement) -> u64 {
     8 * (element.ops.1 - element.ops.0) as u64
 }

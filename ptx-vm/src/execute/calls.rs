@@ -256,10 +256,10 @@ impl Warp {
             self.groups.all.swap_remove(index);
         }
         // The lanes leave all calls that they are in.
-        while let Some(left) = call {
-            let frame = self.groups.calls.get(left).and_then(Option::as_ref);
+        while let Some(index) = call {
+            let frame = self.groups.calls.get(index).and_then(Option::as_ref);
             call = frame.and_then(|c| c.caller);
-            self.leave(left, mask);
+            self.leave(index, mask);
         }
         self.groups.stop_waiting_for(mask);
     }
@@ -312,8 +312,9 @@ impl Execution<'_> {
         if depth > self.grid.limits.call_depth || top > self.grid.limits.stack_bytes {
             return Err((StopReason::StackLimit, first));
         }
-        let grown = self.warp.grow_stacks(calling, top, self.grid);
-        grown.map_err(|reason| (reason, first))?;
+        self.warp
+            .grow_stacks(calling, top, self.grid)
+            .map_err(|reason| (reason, first))?;
         let caller = Some((self.call, self.step_index));
         let callee = self
             .warp

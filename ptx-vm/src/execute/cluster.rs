@@ -26,7 +26,7 @@ impl Pace {
     /// The pace of the CTAs after one that made some steps.
     const fn after(self, steps: u64) -> Self {
         match self {
-            Self::Run(left) => Self::Run(left.saturating_sub(steps)),
+            Self::Run(remaining) => Self::Run(remaining.saturating_sub(steps)),
             look @ Self::Look(_) => look,
         }
     }
@@ -104,11 +104,11 @@ impl Cluster {
         let mut held = Held::new(Arc::clone(grid.account()));
         let warps = u64::from(grid.threads_per_block().div_ceil(LANES as u32));
         let bytes_of_block = (bytes as u64).saturating_add(warps * WARP);
-        let reserved = held.take(
+        held.take(
             bytes_of_block.saturating_mul(count.into()),
             Purpose::SharedMemory,
-        );
-        reserved.map_err(|reason| at_start(grid, index, reason))?;
+        )
+        .map_err(|reason| at_start(grid, index, reason))?;
         let mut cluster = Self {
             blocks: Vec::new(),
             _held: held,
@@ -139,8 +139,8 @@ impl Cluster {
                     _ => u32::MAX,
                 };
                 let mut warp = Warp::new(first, grid.account());
-                let started = warp.start(grid.kernel, mask, &block, grid);
-                started.map_err(|reason| at_start(grid, index, reason))?;
+                warp.start(grid.kernel, mask, &block, grid)
+                    .map_err(|reason| at_start(grid, index, reason))?;
                 warps.push(warp);
             }
             cluster.blocks.push((block, warps));
@@ -165,6 +165,22 @@ impl Cluster {
         }
     }
 
+    /// Calls `run` while the observer is attached, and notifies the observer if the cluster has ended.
+    fn with_observer<R>(
+        &mut self,
+        grid: &Grid<'_>,
+        observer: &mut Option<ObserverCell>,
+        run: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        self.cluster_state.observer = observer.take();
+        let result = run(self);
+        if self.is_done() {
+            self.observe(|observer, block, _| observer.ended(grid, block));
+        }
+        *observer = self.cluster_state.observer.take();
+        result
+    }
+
     /// Runs a number of steps, roughly, which an observer sees, and returns whether a thread made progress.
     pub(crate) fn run_observed(
         &mut self,
@@ -172,13 +188,7 @@ impl Cluster {
         steps: u64,
         observer: &mut Option<ObserverCell>,
     ) -> Result<bool, RunError> {
-        self.cluster_state.observer = observer.take();
-        let result = self.run(grid, steps);
-        if self.is_done() {
-            self.observe(|observer, block, _| observer.ended(grid, block));
-        }
-        *observer = self.cluster_state.observer.take();
-        result
+        self.with_observer(grid, observer, |cluster| cluster.run(grid, steps))
     }
 
     /// Shows to the observer that no thread of the launch can continue.
@@ -203,23 +213,19 @@ impl Cluster {
         self.cluster_state.arrived
     }
 
-    /// Runs while an observer looks whether threads only repeat loops, at most roughly `most` steps more than it needs to find out.
+    /// Runs while an observer looks whether threads only repeat loops, at most roughly `max_steps` steps more than it needs to find out.
     pub(super) fn look(
         &mut self,
         grid: &Grid<'_>,
-        most: u64,
+        max_steps: u64,
         observer: &mut Option<ObserverCell>,
     ) -> Result<Look, RunError> {
-        self.cluster_state.observer = observer.take();
-        let result = self.look_observed(grid, most);
-        if self.is_done() {
-            self.observe(|observer, block, _| observer.ended(grid, block));
-        }
-        *observer = self.cluster_state.observer.take();
-        result
+        self.with_observer(grid, observer, |cluster| {
+            cluster.look_observed(grid, max_steps)
+        })
     }
 
-    fn look_observed(&mut self, grid: &Grid<'_>, most: u64) -> Result<Look, RunError> {
+    fn look_observed(&mut self, grid: &Grid<'_>, max_steps: u64) -> Result<Look, RunError> {
         let (mut steps, mut steps_of_warp) = (0, FIRST_LOOK);
         loop {
             let round = self.round(grid, Pace::Look(steps_of_warp))?;
@@ -235,7 +241,7 @@ impl Cluster {
             match (changed, covered) {
                 (true, _) => return Ok(Look::Changes),
                 (false, true) => return Ok(Look::Repeats),
-                (false, false) if steps >= most || !round.makes_progress() => {
+                (false, false) if steps >= max_steps || !round.makes_progress() => {
                     return Ok(Look::Unknown);
                 }
                 (false, false) => {}
@@ -248,7 +254,7 @@ impl Cluster {
         self.stuck
     }
 
-    /// Notes that something happened that may let threads continue.
+    /// Records that something happened that may let threads continue.
     pub(crate) const fn wake(&mut self) {
         self.stuck = false;
     }
@@ -294,9 +300,9 @@ impl Cluster {
             let result = run_block(block, warps, grid, pace);
             completes_barrier |= result.is_ok() && block.complete_barriers(warps, grid);
             self.cluster_state = core::mem::take(&mut block.cluster_state);
-            let done = result?;
-            steps = steps.saturating_add(done);
-            pace = pace.after(done);
+            let executed_steps = result?;
+            steps = steps.saturating_add(executed_steps);
+            pace = pace.after(executed_steps);
         }
         completes_barrier |= self.complete_cluster_barrier(grid);
         Ok(Round {
@@ -335,10 +341,10 @@ fn run_block(
     grid: &Grid<'_>,
     pace: Pace,
 ) -> Result<u64, RunError> {
-    let mut done = 0;
+    let mut executed_steps = 0;
     let turn = match pace {
-        Pace::Run(most) => Turn::new(grid, warps.len(), most.min(1 << 14)),
-        Pace::Look(most) => Turn::in_order(warps.len(), most),
+        Pace::Run(max_steps) => Turn::new(grid, warps.len(), max_steps.min(1 << 14)),
+        Pace::Look(max_steps) => Turn::in_order(warps.len(), max_steps),
     };
     block.turns += 1;
     let starved = match pace {
@@ -354,21 +360,21 @@ fn run_block(
         let Some(warp) = warps.get_mut(index) else {
             continue;
         };
-        if !starved.is_in(index as u64, pass) || starved.waits(index as u64, done > 0) {
+        if !starved.is_in(index as u64, pass) || starved.waits(index as u64, executed_steps > 0) {
             continue;
         }
         let first = warp.first;
-        let most = match pace {
+        let max_steps = match pace {
             Pace::Run(_) => turn
                 .steps(position)
                 .min(grid.steps_left().saturating_add(1)),
-            Pace::Look(most) => most,
+            Pace::Look(max_steps) => max_steps,
         };
-        let steps = match warp.run(block, grid, most) {
+        let steps = match warp.run(block, grid, max_steps) {
             Ok(steps) => steps,
             Err(failure) => return Err(grid.error(failure, block.index, first)),
         };
-        done += steps;
+        executed_steps += steps;
         // Looking is bounded, and may be what follows the end of the steps.
         let counted: Result<(), StopReason> = match pace {
             Pace::Run(_) => grid.count(steps),
@@ -390,7 +396,7 @@ fn run_block(
             break;
         }
     }
-    Ok(done)
+    Ok(executed_steps)
 }
 
 /// Whether an observer that looks whether threads only wait saw a change.

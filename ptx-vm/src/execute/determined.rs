@@ -44,7 +44,7 @@ pub(crate) fn determined(
                 registers.set(register.place, lane, pattern & ones);
             }
         }
-        execute(function, &mut registers, target.before, step.active);
+        execute(function, &mut registers, target.operand_ops, step.active);
         execute(function, &mut registers, (first, end), step.active);
         let values: Vec<[u128; crate::lanes::LANES]> = results
             .iter()

@@ -15,7 +15,7 @@ struct LaneValues {
     b: u32,
     c: u32,
     result: u64,
-    /// The predicate that some exchanges give besides.
+    /// The second result of some exchanges.
     predicate: bool,
 }
 
@@ -28,16 +28,11 @@ struct Places {
 
 impl Act {
     /// The first place of an operand of the form.
-    pub(super) fn place(&self, index: usize) -> Option<Place> {
+    pub(crate) fn place(&self, index: usize) -> Option<Place> {
         match self.operands.get(index)? {
             Some(ActOperand::Places(places)) => places.first().copied(),
             _ => None,
         }
-    }
-
-    /// The first place of the first operand.
-    pub(crate) fn first_place(&self) -> Option<Place> {
-        self.place(0)
     }
 
     /// The first place of the last operand that has one.
@@ -59,7 +54,7 @@ impl Act {
     }
 
     /// Whether the form has two results: a value and a predicate.
-    fn gives_predicate(&self) -> bool {
+    fn has_predicate_result(&self) -> bool {
         match self.action {
             Action::Shuffle | Action::Elect => true,
             Action::Match => self.has(Modifier::All),
@@ -68,11 +63,11 @@ impl Act {
     }
 
     fn places(&self) -> Places {
-        let first = if self.gives_predicate() { 2 } else { 1 };
+        let first = if self.has_predicate_result() { 2 } else { 1 };
         let sources = (first..self.operands.len()).filter_map(|i| self.place(i));
         Places {
             result: self.place(0),
-            predicate: self.place(1).filter(|_| self.gives_predicate()),
+            predicate: self.place(1).filter(|_| self.has_predicate_result()),
             sources: sources.collect(),
         }
     }
@@ -89,25 +84,20 @@ impl<'e> Execution<'e> {
     /// Executes an exchange. With `.sync` all lanes of the mask must be at such an instruction; the group waits until they are.
     pub(super) fn exchange(&mut self, act: &Act) -> Outcome {
         if act.has(Modifier::Sync) {
-            return self.exchange_among_members(act, act.member_mask());
+            return self.exchange_among_members(act);
         }
-        let own_lanes = Participants {
+        let active_lanes = Participants {
             call: self.call,
             lanes: self.active,
             act,
         };
-        self.exchange_between(&[own_lanes], self.active)?;
+        self.exchange_between(&[active_lanes], self.active)?;
         Ok(Control::Next)
     }
 
-    /// Waits for the lanes of the warp that a mask names.
-    pub(super) fn warp_barrier(&mut self, act: &Act) -> Outcome {
-        self.exchange_among_members(act, act.member_mask())
-    }
-
     /// Executes an exchange among the lanes that the mask of each lane names, as soon as all of them are there. Masks of different lanes may differ.
-    fn exchange_among_members(&mut self, act: &Act, member_mask: Option<Place>) -> Outcome {
-        let member_mask = member_mask.ok_or_else(|| unknown(self.first()))?;
+    pub(super) fn exchange_among_members(&mut self, act: &Act) -> Outcome {
+        let member_mask = act.member_mask().ok_or_else(|| unknown(self.first()))?;
         let values = self.warp.values(self.call, member_mask);
         let masks = values.map(|mask| mask as u32);
         let mut remaining = self.active;
@@ -117,9 +107,9 @@ impl<'e> Execution<'e> {
             let with_mask = lanes_where(remaining, |lane| masks[lane] == mask);
             remaining &= !with_mask;
             if with_mask & !mask != 0 {
-                let what = "the mask does not include the lane that executes the instruction";
+                let reason = "the mask does not include the lane that executes the instruction";
                 let lane = (with_mask & !mask).trailing_zeros() as usize;
-                return Err((StopReason::Invalid(what.into()), lane));
+                return Err((StopReason::Invalid(reason.into()), lane));
             }
             let mut participants = self.waiting(mask);
             participants.push(Participants {
@@ -139,7 +129,7 @@ impl<'e> Execution<'e> {
         }
         Ok(match waiting[..] {
             [] => Control::Next,
-            [(all, state)] if all == self.active => Control::Wait(state),
+            [(lanes, state)] if lanes == self.active => Control::Wait(state),
             _ => self.divide(&waiting),
         })
     }
@@ -148,13 +138,13 @@ impl<'e> Execution<'e> {
     fn divide(&mut self, waiting: &[(u32, State)]) -> Control {
         let groups = &mut self.warp.groups;
         groups.all.swap_remove(self.group);
-        let mut going_on = self.mask;
+        let mut continuing = self.mask;
         for &(mask, state) in waiting {
-            going_on &= !mask;
+            continuing &= !mask;
             groups.add_in(state, mask, self.call, self.step_index);
         }
-        if going_on != 0 {
-            groups.add(going_on, self.call, self.step_index + 1);
+        if continuing != 0 {
+            groups.add(continuing, self.call, self.step_index + 1);
         }
         Control::Moved
     }
@@ -186,7 +176,7 @@ impl<'e> Execution<'e> {
     fn exchange_between(
         &mut self,
         participants: &[Participants<'_>],
-        wanted: u32,
+        expected: u32,
     ) -> Result<(), Failed> {
         let first = self.first();
         let Some(Participants { act, .. }) = participants.last() else {
@@ -194,10 +184,10 @@ impl<'e> Execution<'e> {
         };
         let all_agree = participants
             .iter()
-            .all(|other| (other.act.action, &other.act.modifiers) == (act.action, &act.modifiers));
+            .all(|group| (group.act.action, &group.act.modifiers) == (act.action, &act.modifiers));
         if !all_agree {
-            let what = "the lanes of a mask execute different instructions";
-            return Err((StopReason::Invalid(what.into()), first));
+            let reason = "the lanes of a mask execute different instructions";
+            return Err((StopReason::Invalid(reason.into()), first));
         }
         if act.action == Action::WarpBarrier {
             return Ok(());
@@ -206,21 +196,21 @@ impl<'e> Execution<'e> {
         for participant in participants {
             self.read_operands(participant, &mut values);
         }
-        exchange(act, wanted, &mut values).ok_or_else(|| unknown(first))?;
+        exchange(act, expected, &mut values).ok_or_else(|| unknown(first))?;
         for participant in participants {
             self.write_results(participant, &values);
         }
         Ok(())
     }
 
-    fn read_operands(&self, participants: &Participants<'_>, into: &mut [LaneValues; LANES]) {
+    fn read_operands(&self, participants: &Participants<'_>, values: &mut [LaneValues; LANES]) {
         let Places { sources, .. } = participants.act.places();
         for lane in lanes(participants.lanes) {
             let mut operands = [0; 3];
             for (operand, place) in operands.iter_mut().zip(&sources) {
                 *operand = self.warp.get(participants.call, *place, lane);
             }
-            into[lane] = LaneValues {
+            values[lane] = LaneValues {
                 a: operands[0] as u64,
                 b: operands[1] as u32,
                 c: operands[2] as u32,
@@ -229,15 +219,15 @@ impl<'e> Execution<'e> {
         }
     }
 
-    fn write_results(&mut self, participants: &Participants<'_>, from: &[LaneValues; LANES]) {
+    fn write_results(&mut self, participants: &Participants<'_>, values: &[LaneValues; LANES]) {
         let Participants { call, .. } = *participants;
         let places = participants.act.places();
         for lane in lanes(participants.lanes) {
             if let Some(place) = places.result {
-                self.warp.set(call, place, lane, from[lane].result.into());
+                self.warp.set(call, place, lane, values[lane].result.into());
             }
             if let Some(place) = places.predicate {
-                let predicate = from[lane].predicate.into();
+                let predicate = values[lane].predicate.into();
                 self.warp.set(call, place, lane, predicate);
             }
         }
@@ -263,42 +253,42 @@ fn exchange(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> 
             Some(())
         }
         Action::ActiveLanes => {
-            give_all(warp, mask);
+            set_all(warp, mask);
             Some(())
         }
         _ => None,
     }
 }
 
-/// Gives all lanes the same result.
-fn give_all(warp: &mut [LaneValues; LANES], result: u32) {
+/// Sets the result of all lanes.
+fn set_all(warp: &mut [LaneValues; LANES], result: u32) {
     for values in warp {
         values.result = result.into();
     }
 }
 
-/// PTX ISA manual 9.7.9.5: the lane that is read, and whether it is in range.
+/// Reads the value of another lane, or the own one if that lane is out of range (PTX ISA manual 9.7.9.5).
 fn shuffle(act: &Act, warp: &mut [LaneValues; LANES]) -> Option<()> {
     let sources = warp.map(|values| values.a);
     for (lane, values) in (0u32..).zip(warp.iter_mut()) {
-        let (by, clamp, segment) = (values.b & 31, values.c & 31, values.c >> 8 & 31);
-        let most = lane & segment | clamp & !segment;
+        let (offset, clamp, segment) = (values.b & 31, values.c & 31, values.c >> 8 & 31);
+        let last_lane = lane & segment | clamp & !segment;
         let least = lane & segment;
-        let (from, in_range) = if act.has(Modifier::Up) {
-            let from = lane.wrapping_sub(by);
-            (from, from as i32 >= most as i32)
+        let (source, in_range) = if act.has(Modifier::Up) {
+            let source = lane.wrapping_sub(offset);
+            (source, source as i32 >= last_lane as i32)
         } else if act.has(Modifier::Down) {
-            (lane + by, lane + by <= most)
+            (lane + offset, lane + offset <= last_lane)
         } else if act.has(Modifier::Bfly) {
-            (lane ^ by, lane ^ by <= most)
+            (lane ^ offset, lane ^ offset <= last_lane)
         } else if act.has(Modifier::Idx) {
-            let from = least | by & !segment;
-            (from, from <= most)
+            let source = least | offset & !segment;
+            (source, source <= last_lane)
         } else {
             return None;
         };
-        let from = if in_range { from } else { lane };
-        values.result = *sources.get(from as usize & 31)?;
+        let source = if in_range { source } else { lane };
+        values.result = *sources.get(source as usize & 31)?;
         values.predicate = in_range;
     }
     Some(())
@@ -317,14 +307,14 @@ fn vote(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> {
     } else {
         return None;
     };
-    give_all(warp, result);
+    set_all(warp, result);
     Some(())
 }
 
 fn match_values(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> {
     let sources = warp.map(|values| values.a);
-    for (own_source, values) in sources.iter().zip(warp.iter_mut()) {
-        let with_value = lanes_where(mask, |lane| sources[lane] == *own_source);
+    for (source, values) in sources.iter().zip(warp.iter_mut()) {
+        let with_value = lanes_where(mask, |lane| sources[lane] == *source);
         if act.has(Modifier::Any) {
             values.result = with_value.into();
         } else {
@@ -342,7 +332,7 @@ fn reduce(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> {
     } else {
         reduce_integers(act, &sources)?
     };
-    give_all(warp, result);
+    set_all(warp, result);
     Some(())
 }
 
@@ -373,10 +363,10 @@ fn reduce_floats(act: &Act, values: &[u32]) -> Option<u32> {
     } else {
         u32::MAX
     };
-    let numbers = values
+    let (nans, mut ordered): (Vec<f32>, Vec<f32>) = values
         .iter()
-        .map(|bits| f32::from_bits(bits & sign_cleared));
-    let (nans, mut ordered): (Vec<f32>, Vec<f32>) = numbers.partition(|number| number.is_nan());
+        .map(|bits| f32::from_bits(bits & sign_cleared))
+        .partition(|number| number.is_nan());
     if !nans.is_empty() && act.has(Modifier::NaN) || ordered.is_empty() {
         return Some(0x7fff_ffff);
     }

@@ -33,7 +33,7 @@ pub(crate) struct Execution<'e> {
     pub(super) by_byte: bool,
 }
 
-/// The work of an instruction that is evaluated lane by lane.
+/// The work of an instruction that is evaluated lane by lane, as the number of bytes whose handling takes as long.
 const FOLD: u64 = 1 << 8;
 
 /// The continuation after a step.
@@ -79,8 +79,9 @@ impl Execution<'_> {
             Step::Lanes(..) => Ok(Control::Next),
             Step::Fold(fold) => {
                 self.fold(fold);
-                let worked = self.warp.work(FOLD, self.grid);
-                worked.map_err(|reason| (reason, first))?;
+                self.warp
+                    .work(FOLD, self.grid)
+                    .map_err(|reason| (reason, first))?;
                 Ok(Control::Next)
             }
             Step::Load(access) => self.load(access),
@@ -97,7 +98,7 @@ impl Execution<'_> {
                 }
                 Ok(Control::Next)
             }
-            Step::Jump(to) => Ok(Control::Jump(self.active, *to)),
+            Step::Jump(target) => Ok(Control::Jump(self.active, *target)),
             Step::Table(index, targets) => self.jump_by_table(*index, targets),
             Step::Call(call) => self.enter(call),
             Step::Return => {

@@ -2,14 +2,15 @@
 
 use crate::error::StopReason;
 
-/// The most bytes of the width or the precision of a conversion: as many as C guarantees for a conversion. Greater ones count as this.
+/// The maximum width and precision of a conversion in bytes, which C guarantees. Greater numbers count as this.
 const WIDEST: usize = 4095;
-/// The most bytes of the text of a call: those of the buffer of the driver.
+/// The maximum number of bytes of the text of a call: the size of the buffer of the driver.
 const LONGEST: usize = 1 << 20;
 
 /// A conversion such as `%-8.3lf`.
 #[derive(Clone, Default)]
 struct Conversion {
+    /// The value is left-justified.
     left: bool,
     plus: bool,
     space: bool,
@@ -50,37 +51,37 @@ pub(super) fn format(
         offset: 0,
         read: read_argument,
     };
-    let (mut out, mut count) = (Vec::new(), 0);
+    let (mut output, mut count) = (Vec::new(), 0);
     let mut remaining = format;
-    while let Some((&byte, after)) = remaining.split_first() {
-        remaining = after;
-        check_length(&out)?;
+    while let Some((&byte, tail)) = remaining.split_first() {
+        remaining = tail;
+        check_length(&output)?;
         if byte != b'%' {
-            out.push(byte);
+            output.push(byte);
             continue;
         }
         let mut conversion = Conversion::default();
         remaining = conversion.flags(remaining, &mut arguments)?;
-        let Some((&kind, after)) = remaining.split_first() else {
+        let Some((&kind, tail)) = remaining.split_first() else {
             break;
         };
-        remaining = after;
+        remaining = tail;
         count += u64::from(kind != b'%');
         let text = match kind {
             b'%' => "%".into(),
             b'c' => {
                 let byte = arguments.next(4)? as u8;
-                conversion.pad(&mut out, &[byte], 0);
+                conversion.pad(&mut output, &[byte], 0);
                 continue;
             }
             b's' => {
-                let most = conversion.precision.unwrap_or(usize::MAX);
+                let precision = conversion.precision.unwrap_or(usize::MAX);
                 let mut text = match arguments.next(8)? {
                     0 => b"(null)".to_vec(),
-                    address => read_string(address, most as u64)?,
+                    address => read_string(address, precision as u64)?,
                 };
-                text.truncate(most);
-                conversion.pad(&mut out, &text, 0);
+                text.truncate(precision);
+                conversion.pad(&mut output, &text, 0);
                 continue;
             }
             b'p' => match arguments.next(8)? {
@@ -115,27 +116,25 @@ pub(super) fn format(
                     conversion.number(kind, value.abs()),
                 )
             }
-            other => {
-                let what = format!(
+            _ => {
+                return Err(StopReason::Invalid(format!(
                     "`printf` does not support the conversion `%{}`",
-                    char::from(other)
-                );
-                return Err(StopReason::Invalid(what));
+                    char::from(kind)
+                )));
             }
         };
-        conversion.pad_value(&mut out, kind, &text);
+        conversion.pad_value(&mut output, kind, &text);
     }
-    Ok((out, count))
+    Ok((output, count))
 }
 
 /// An error if a text is too long.
 fn check_length(text: &[u8]) -> Result<(), StopReason> {
-    let what = "the text of one call of `printf` is longer than 1 MiB";
     if text.len() > LONGEST {
-        Err(StopReason::MemoryLimit(what.into()))
-    } else {
-        Ok(())
+        let reason = "the text of one call of `printf` is longer than 1 MiB";
+        return Err(StopReason::MemoryLimit(reason.into()));
     }
+    Ok(())
 }
 
 impl Conversion {
@@ -155,7 +154,7 @@ impl Conversion {
         arguments: &mut Arguments<R>,
     ) -> Result<&'f [u8], StopReason> {
         let mut in_precision = false;
-        while let Some((&byte, after)) = format.split_first() {
+        while let Some((&byte, tail)) = format.split_first() {
             match byte {
                 b'-' => self.left = true,
                 b'+' => self.plus = true,
@@ -190,7 +189,7 @@ impl Conversion {
                 b'L' => {}
                 _ => break,
             }
-            format = after;
+            format = tail;
         }
         Ok(format)
     }
@@ -251,7 +250,7 @@ impl Conversion {
     }
 
     /// Appends the text of a value other than a string.
-    fn pad_value(&mut self, out: &mut Vec<u8>, kind: u8, text: &str) {
+    fn pad_value(&mut self, output: &mut Vec<u8>, kind: u8, text: &str) {
         let integer = matches!(kind, b'd' | b'i' | b'u' | b'x' | b'X' | b'o');
         // Infinity and NaN are filled with spaces.
         let finite = !text.to_ascii_lowercase().ends_with(['n', 'f']);
@@ -260,23 +259,23 @@ impl Conversion {
         let digits = digits.strip_prefix("0x").unwrap_or(digits);
         let digits = digits.strip_prefix("0X").unwrap_or(digits);
         self.zero &= is_number && !(integer && self.precision.is_some());
-        self.pad(out, text.as_bytes(), text.len() - digits.len());
+        self.pad(output, text.as_bytes(), text.len() - digits.len());
     }
 
     /// Appends a text of at least the width. Zeros are put after the sign.
-    fn pad(&self, out: &mut Vec<u8>, text: &[u8], sign: usize) {
+    fn pad(&self, output: &mut Vec<u8>, text: &[u8], sign: usize) {
         let missing = self.width.saturating_sub(text.len());
         let (sign, digits) = text.split_at(sign);
         if self.left {
-            out.extend_from_slice(text);
-            out.extend(core::iter::repeat_n(b' ', missing));
+            output.extend_from_slice(text);
+            output.extend(core::iter::repeat_n(b' ', missing));
         } else if self.zero {
-            out.extend_from_slice(sign);
-            out.extend(core::iter::repeat_n(b'0', missing));
-            out.extend_from_slice(digits);
+            output.extend_from_slice(sign);
+            output.extend(core::iter::repeat_n(b'0', missing));
+            output.extend_from_slice(digits);
         } else {
-            out.extend(core::iter::repeat_n(b' ', missing));
-            out.extend_from_slice(text);
+            output.extend(core::iter::repeat_n(b' ', missing));
+            output.extend_from_slice(text);
         }
     }
 }

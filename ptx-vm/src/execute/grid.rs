@@ -157,8 +157,7 @@ impl Grid<'_> {
         let bytes: usize = output.values().map(Vec::len).sum();
         let clusters = output.len() as u64 * CLUSTER_OUTPUT;
         self.account().release(COPIES * bytes as u64 + clusters);
-        let output = output.into_iter();
-        let shown = output.filter(|(number, _)| *number <= last);
+        let shown = output.into_iter().filter(|(number, _)| *number <= last);
         shown.flat_map(|(_, text)| text).collect()
     }
 

@@ -84,7 +84,7 @@ impl LaneStep {
 /// The states of the active lanes of a step after it.
 #[derive(Copy, Clone, Default)]
 pub(crate) struct LaneOutcome {
-    /// The lanes that go on: their registers contain the results.
+    /// The lanes that continue with the next step: their registers contain the results.
     pub(crate) done: u32,
     /// The lanes that wait for other threads.
     pub(crate) waiting: u32,
@@ -103,7 +103,7 @@ pub(crate) struct Groups {
 impl Groups {
     /// The lanes that have not ended.
     pub(crate) fn live(&self) -> u32 {
-        self.all.iter().fold(0, |all, g| all | g.mask)
+        self.all.iter().fold(0, |mask, group| mask | group.mask)
     }
 
     /// The lanes of the groups in a state.
@@ -116,8 +116,7 @@ impl Groups {
 
     /// The number of groups that do not wait.
     pub(crate) fn ready(&self) -> usize {
-        let ready = self.all.iter().filter(|g| g.state == State::Ready);
-        ready.count()
+        self.all.iter().filter(|g| g.state == State::Ready).count()
     }
 
     /// Adds ready lanes at a step of a call, to the group at this step if there is one.
@@ -217,20 +216,19 @@ impl Groups {
     pub(crate) fn join(&mut self, mut index: usize) -> usize {
         while let Some(group) = self.all.get(index) {
             let (call, step_index, mask) = (group.call, group.step_index, group.mask);
-            let other = self.all.iter().enumerate().position(|(i, g)| {
+            let equal_group = self.all.iter().enumerate().position(|(i, g)| {
                 i != index
                     && g.call == call
                     && g.step_index == step_index
                     && g.state == State::Ready
             });
-            let Some(other) = other else { break };
-            self.all[other].mask |= mask;
+            let Some(partner) = equal_group else { break };
+            self.all[partner].mask |= mask;
             self.all.swap_remove(index);
-            index = if other == self.all.len() {
-                index
-            } else {
-                other
-            };
+            // The last group has moved to `index`.
+            if partner < self.all.len() {
+                index = partner;
+            }
         }
         index
     }

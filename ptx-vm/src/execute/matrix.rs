@@ -1,5 +1,7 @@
 //! Matrix instructions, which all lanes of a warp execute together.
 
+use ptx_isa::Action;
+
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use crate::error::StopReason;
@@ -13,7 +15,7 @@ use crate::program::{Act, ActOperand};
 /// The registers of an operand, in all lanes.
 pub(super) type Fragment = Vec<Double>;
 
-/// The work of a product of matrices, in bytes that take as long.
+/// The work of a product of matrices, as the number of bytes whose handling takes as long.
 const MULTIPLY: u64 = 1 << 10;
 /// The mask of a whole warp.
 const WARP: u32 = u32::MAX;
@@ -30,15 +32,20 @@ impl Act {
 
 impl Execution<'_> {
     /// Executes a matrix instruction when all lanes of the warp are there.
-    pub(super) fn in_whole_warp(
-        &mut self,
-        execute: impl FnOnce(&mut Self) -> Result<(), Failed>,
-    ) -> Outcome {
+    pub(super) fn matrix_instruction(&mut self, act: &Act) -> Outcome {
         if !self.is_whole_warp()? {
             return Ok(Control::Wait(State::Matrix));
         }
         self.active = WARP;
-        execute(self)?;
+        match act.action {
+            Action::MatrixLoad => self.load_matrices(act)?,
+            Action::MatrixStore => self.store_matrices(act)?,
+            Action::MatrixTranspose => self.transpose(act)?,
+            Action::MatrixMultiply => self.multiply(act)?,
+            Action::FragmentLoad => self.load_fragment(act)?,
+            Action::FragmentStore => self.store_fragment(act)?,
+            action => return Err((StopReason::unsupported_action(action), self.first())),
+        }
         for group in &mut self.warp.groups.all {
             if group.state == State::Matrix {
                 group.state = State::Ready;
@@ -54,15 +61,15 @@ impl Execution<'_> {
             return Ok(true);
         }
         if self.warp.groups.live() != WARP {
-            let what = "the warp does not have 32 threads";
-            return Err((StopReason::Invalid(what.into()), self.first()));
+            let reason = "the warp does not have 32 threads";
+            return Err((StopReason::Invalid(reason.into()), self.first()));
         }
         let mut present = self.active;
         for group in &self.warp.groups.all {
             if group.state == State::Matrix {
                 if (group.call, group.step_index) != (self.call, self.step_index) {
-                    let what = "threads of the warp execute different matrix instructions";
-                    return Err((StopReason::Invalid(what.into()), self.first()));
+                    let reason = "threads of the warp execute different matrix instructions";
+                    return Err((StopReason::Invalid(reason.into()), self.first()));
                 }
                 present |= group.mask;
             }
@@ -72,8 +79,8 @@ impl Execution<'_> {
 
     /// The registers of an operand.
     pub(super) fn fragment(&mut self, places: &[Place]) -> Fragment {
-        let registers = self.registers();
-        registers.map_or_else(Vec::new, |r| places.iter().map(|p| r.values(*p)).collect())
+        self.registers()
+            .map_or_else(Vec::new, |r| places.iter().map(|p| r.values(*p)).collect())
     }
 
     pub(super) fn set_fragment(&mut self, places: &[Place], fragment: &[Double]) {
@@ -85,31 +92,24 @@ impl Execution<'_> {
     }
 
     /// Transposes an 8 × 8 matrix of 16-bit elements.
-    pub(super) fn transpose(&mut self, act: &Act) -> Outcome {
-        self.in_whole_warp(|this| this.transpose_now(act))
-    }
-
-    fn transpose_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let from = self.fragment(act.all_places(1));
+    fn transpose(&mut self, act: &Act) -> Result<(), Failed> {
+        let source = self.fragment(act.all_places(1));
         let layout = Layout::Warp {
             role: Role::C,
             elements: 2,
         };
-        let matrix = gather(&from, layout, [8, 8], 16);
+        let matrix = gather(&source, layout, [8, 8], 16);
         let transposed = Matrix::new([8, 8], |row, column| matrix.at(column, row));
-        let to = scatter(&transposed, layout, 16, 1);
-        self.set_fragment(act.all_places(0), &to);
+        let result = scatter(&transposed, layout, 16, 1);
+        self.set_fragment(act.all_places(0), &result);
         Ok(())
     }
 
     /// Multiplies matrices.
-    pub(super) fn multiply(&mut self, act: &Act) -> Outcome {
-        let worked = self.warp.work(MULTIPLY, self.grid);
-        worked.map_err(|reason| (reason, self.first()))?;
-        self.in_whole_warp(|this| this.multiply_now(act))
-    }
-
-    fn multiply_now(&mut self, act: &Act) -> Result<(), Failed> {
+    fn multiply(&mut self, act: &Act) -> Result<(), Failed> {
+        self.warp
+            .work(MULTIPLY, self.grid)
+            .map_err(|reason| (reason, self.first()))?;
         let operation = Operation::of(&act.modifiers).ok_or_else(|| self.unknown())?;
         let fragments = [1, 2, 3].map(|index| self.fragment(act.all_places(index)));
         let (columns, scales) = self.additional_operands(act, &operation);
@@ -118,18 +118,28 @@ impl Execution<'_> {
             depth / operation.word(),
             operation.stored() / operation.word(),
         );
-        let parts = if operation.quads() { 4 } else { 1 };
-        let to = act.all_places(0);
-        let mut result = vec![[0; LANES]; to.len()];
-        for part in 0..parts {
+        let products = if operation.quads() { 4 } else { 1 };
+        let destinations = act.all_places(0);
+        let mut result = vec![[0; LANES]; destinations.len()];
+        for product_index in 0..products {
             let [a, b, c] = &fragments;
             let bits = operation.factor_bits();
-            let products = Operands {
-                a: gather(a, operation.layout(Role::A, part), [rows, stored], bits),
-                b: gather(b, operation.layout(Role::B, part), [depth, width], bits),
+            let operands = Operands {
+                a: gather(
+                    a,
+                    operation.layout(Role::A, product_index),
+                    [rows, stored],
+                    bits,
+                ),
+                b: gather(
+                    b,
+                    operation.layout(Role::B, product_index),
+                    [depth, width],
+                    bits,
+                ),
                 c: gather(
                     c,
-                    operation.addend_layout(operation.c, part),
+                    operation.addend_layout(operation.c, product_index),
                     [rows, width],
                     operation.c.bits().into(),
                 ),
@@ -137,11 +147,11 @@ impl Execution<'_> {
                 scales: scales.clone(),
             };
             let product =
-                multiply(&operation, self.grid.model, &products).ok_or_else(|| self.unknown())?;
-            let layout = operation.addend_layout(operation.d, part);
+                multiply(&operation, self.grid.model, &operands).ok_or_else(|| self.unknown())?;
+            let layout = operation.addend_layout(operation.d, product_index);
             put(&mut result, &product, layout, operation.d.bits().into());
         }
-        self.set_fragment(to, &result);
+        self.set_fragment(destinations, &result);
         Ok(())
     }
 
@@ -185,8 +195,8 @@ impl Execution<'_> {
 
     /// The error of modifiers that are not known.
     pub(super) fn unknown(&self) -> Failed {
-        let why = "unknown matrix shapes or types".into();
-        (StopReason::Unsupported(why), self.first())
+        let reason = "unknown matrix shapes or types".into();
+        (StopReason::Unsupported(reason), self.first())
     }
 }
 
@@ -200,8 +210,7 @@ pub(super) fn gather(fragment: &[Double], layout: Layout, size: [usize; 2], bits
     let mask = u64::MAX >> (64 - bits);
     Matrix::new(size, |row, column| {
         let position = layout.position(size, row, column);
-        let register = fragment.get(position.register);
-        register.map_or(0, |r| {
+        fragment.get(position.register).map_or(0, |r| {
             r[position.lane % LANES] >> (position.index * bits) & mask
         })
     })

@@ -3,7 +3,7 @@
 use ptx_analysis::internals::StoredMatrix;
 use ptx_isa::Modifier;
 
-use super::execution::{Execution, Failed, Outcome};
+use super::execution::{Execution, Failed};
 use super::matrix::{Fragment, gather};
 use crate::lanes::{Double, LANES};
 use crate::matrix::layout::{Layout, Role};
@@ -11,51 +11,45 @@ use crate::program::Act;
 
 impl Execution<'_> {
     /// Loads a factor or an addend.
-    pub(super) fn load_fragment(&mut self, act: &Act) -> Outcome {
-        self.in_whole_warp(|this| this.load_fragment_now(act))
-    }
-
-    fn load_fragment_now(&mut self, act: &Act) -> Result<(), Failed> {
+    pub(super) fn load_fragment(&mut self, act: &Act) -> Result<(), Failed> {
         let stored = Stored::of(act).ok_or_else(|| self.unknown())?;
         let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
-        let to = act.all_places(0);
+        let destinations = act.all_places(0);
         let strides = self.strides(act, &stored);
         let mut result = vec![[0; LANES]; stored.registers()];
         for row in 0..stored.size[0] {
             for column in 0..stored.size[1] {
                 let position = stored.layout.position(stored.size, row, column);
-                let from = self.location(&address, position.lane);
-                let from = from.plus(stored.offset(row, column, strides[position.lane]));
-                let bits = self.read(from, (stored.bits / 8) as u8, position.lane)? as u64;
+                let first_element = self.location(&address, position.lane);
+                let location =
+                    first_element.plus(stored.offset(row, column, strides[position.lane]));
+                let bits = self.read(location, (stored.bits / 8) as u8, position.lane)? as u64;
                 result[position.register][position.lane] |= bits << (position.index * stored.bits);
             }
         }
         // Fragments with more registers than elements have copies of them.
-        let copies = (0..to.len())
+        let copies = (0..destinations.len())
             .map(|index| result[index % result.len()])
             .collect::<Fragment>();
-        self.set_fragment(to, &copies);
+        self.set_fragment(destinations, &copies);
         Ok(())
     }
 
     /// Stores a result.
-    pub(super) fn store_fragment(&mut self, act: &Act) -> Outcome {
-        self.in_whole_warp(|this| this.store_fragment_now(act))
-    }
-
-    fn store_fragment_now(&mut self, act: &Act) -> Result<(), Failed> {
+    pub(super) fn store_fragment(&mut self, act: &Act) -> Result<(), Failed> {
         let stored = Stored::of(act).ok_or_else(|| self.unknown())?;
         let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
         let strides = self.strides(act, &stored);
-        let from = self.fragment(act.all_places(1));
-        let matrix = gather(&from, stored.layout, stored.size, stored.bits);
+        let source = self.fragment(act.all_places(1));
+        let matrix = gather(&source, stored.layout, stored.size, stored.bits);
         for row in 0..stored.size[0] {
             for column in 0..stored.size[1] {
                 let lane = stored.layout.position(stored.size, row, column).lane;
-                let to = self.location(&address, lane);
-                let to = to.plus(stored.offset(row, column, strides[lane]));
+                let location =
+                    self.location(&address, lane)
+                        .plus(stored.offset(row, column, strides[lane]));
                 let bits = matrix.at(row, column).into();
-                self.write(to, (stored.bits / 8) as u8, bits, lane)?;
+                self.write(location, (stored.bits / 8) as u8, bits, lane)?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use ptx_analysis::internals::rows_of_matrix;
 use ptx_isa::Modifier;
 
-use super::execution::{Execution, Failed, Outcome};
+use super::execution::{Execution, Failed};
 use super::matrix::{Fragment, gather, scatter};
 use crate::lanes::LANES;
 use crate::matrix::layout::{Layout, Role};
@@ -13,60 +13,52 @@ use crate::program::Act;
 
 impl Execution<'_> {
     /// Loads matrices, the rows of which have their addresses in the lanes.
-    pub(super) fn load_matrices(&mut self, act: &Act) -> Outcome {
-        self.in_whole_warp(|this| this.load_matrices_now(act))
-    }
-
-    fn load_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let moved = MatrixRows::of(act).ok_or_else(|| self.unknown())?;
+    pub(super) fn load_matrices(&mut self, act: &Act) -> Result<(), Failed> {
+        let rows = MatrixRows::of(act).ok_or_else(|| self.unknown())?;
         let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
-        let to = act.all_places(0);
+        let destinations = act.all_places(0);
         let mut result = Fragment::new();
-        for number in 0..to.len() / moved.registers {
-            let mut memory_rows = Vec::with_capacity(moved.memory_rows);
-            for memory_row in 0..moved.memory_rows {
-                let lane = number * moved.memory_rows + memory_row;
-                let from = self.location(&address, lane % LANES);
-                memory_rows.push(moved.format.unpack(self.read(from, 16, lane % LANES)?));
+        for number in 0..destinations.len() / rows.registers {
+            let mut memory_rows = Vec::with_capacity(rows.memory_rows);
+            for memory_row in 0..rows.memory_rows {
+                let lane = number * rows.memory_rows + memory_row;
+                let location = self.location(&address, lane % LANES);
+                memory_rows.push(rows.format.unpack(self.read(location, 16, lane % LANES)?));
             }
-            let matrix = Matrix::new(moved.size, |row, column| {
-                let (memory_row, index) = if moved.transposed {
+            let matrix = Matrix::new(rows.size, |row, column| {
+                let (memory_row, index) = if rows.transposed {
                     (column, row)
                 } else {
                     (row, column)
                 };
-                (memory_rows[memory_row] >> (index * moved.bits)) as u64 & ((1 << moved.bits) - 1)
+                (memory_rows[memory_row] >> (index * rows.bits)) as u64 & ((1 << rows.bits) - 1)
             });
-            result.extend(scatter(&matrix, moved.layout, moved.bits, moved.registers));
+            result.extend(scatter(&matrix, rows.layout, rows.bits, rows.registers));
         }
-        self.set_fragment(to, &result);
+        self.set_fragment(destinations, &result);
         Ok(())
     }
 
     /// Stores matrices, the rows of which have their addresses in the lanes.
-    pub(super) fn store_matrices(&mut self, act: &Act) -> Outcome {
-        self.in_whole_warp(|this| this.store_matrices_now(act))
-    }
-
-    fn store_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let moved = MatrixRows::of(act).ok_or_else(|| self.unknown())?;
+    pub(super) fn store_matrices(&mut self, act: &Act) -> Result<(), Failed> {
+        let rows = MatrixRows::of(act).ok_or_else(|| self.unknown())?;
         let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
-        let from = self.fragment(act.all_places(1));
-        for (number, fragment) in from.chunks(moved.registers).enumerate() {
-            let matrix = gather(fragment, moved.layout, moved.size, moved.bits);
-            for memory_row in 0..moved.memory_rows {
+        let source = self.fragment(act.all_places(1));
+        for (number, fragment) in source.chunks(rows.registers).enumerate() {
+            let matrix = gather(fragment, rows.layout, rows.size, rows.bits);
+            for memory_row in 0..rows.memory_rows {
                 let mut bytes = 0;
-                for index in 0..128 / moved.bits {
-                    let (row, column) = if moved.transposed {
+                for index in 0..128 / rows.bits {
+                    let (row, column) = if rows.transposed {
                         (index, memory_row)
                     } else {
                         (memory_row, index)
                     };
-                    bytes |= u128::from(matrix.at(row, column)) << (index * moved.bits);
+                    bytes |= u128::from(matrix.at(row, column)) << (index * rows.bits);
                 }
-                let lane = (number * moved.memory_rows + memory_row) % LANES;
-                let to = self.location(&address, lane);
-                self.write(to, 16, bytes, lane)?;
+                let lane = (number * rows.memory_rows + memory_row) % LANES;
+                let location = self.location(&address, lane);
+                self.write(location, 16, bytes, lane)?;
             }
         }
         Ok(())

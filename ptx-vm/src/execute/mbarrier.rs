@@ -251,8 +251,8 @@ impl Execution<'_> {
         let Some(operation) = operation else {
             return true;
         };
-        let answer = self.observe(|observer, execution| observer.mbarrier(execution, operation));
-        answer.unwrap_or(true)
+        self.observe(|observer, execution| observer.mbarrier(execution, operation))
+            .unwrap_or(true)
     }
 
     /// Shows an event of the phase of an mbarrier object to the observer.
@@ -284,11 +284,11 @@ impl Execution<'_> {
 }
 
 fn uninitialized(lane: usize) -> Failed {
-    let what = "the mbarrier object is not initialized";
-    (StopReason::Invalid(what.into()), lane)
+    let reason = "the mbarrier object is not initialized";
+    (StopReason::Invalid(reason.into()), lane)
 }
 
 fn too_many_arrivals(lane: usize) -> Failed {
-    let what = "there are more arrivals at the mbarrier object than the phase expects";
-    (StopReason::Invalid(what.into()), lane)
+    let reason = "there are more arrivals at the mbarrier object than the phase expects";
+    (StopReason::Invalid(reason.into()), lane)
 }

@@ -171,7 +171,7 @@ impl Execution<'_> {
             align: bytes.into(),
             lanes: 1 << lane,
         };
-        let answer = self.observe(|observer, execution| observer.access(execution, &touch));
-        answer.is_none_or(|allowed| allowed != 0)
+        self.observe(|observer, execution| observer.access(execution, &touch))
+            .is_none_or(|allowed| allowed != 0)
     }
 }

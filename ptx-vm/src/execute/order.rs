@@ -11,7 +11,7 @@ pub(super) struct Order {
     last: Option<u64>,
     count: u64,
     /// Half of the bits of the least power of four that is not below `count`.
-    half: u32,
+    half_bits: u32,
 }
 
 impl Order {
@@ -21,7 +21,7 @@ impl Order {
             seed,
             last: None,
             count,
-            half: bits.div_ceil(2).max(1),
+            half_bits: bits.div_ceil(2).max(1),
         }
     }
 
@@ -36,7 +36,7 @@ impl Order {
     }
 
     /// The number at a position, which is below `count`, and so are all numbers that [`scatter`] goes through.
-    pub(super) fn at(&self, position: u64) -> u64 {
+    pub(super) fn number_at(&self, position: u64) -> u64 {
         let Some(seed) = self.seed else {
             return match self.last {
                 Some(last) if position + 1 == self.count => last,
@@ -44,23 +44,23 @@ impl Order {
                 _ => position,
             };
         };
-        let mut number = scatter(position, self.half, seed);
+        let mut number = scatter(position, self.half_bits, seed);
         while number >= self.count {
-            number = scatter(number, self.half, seed);
+            number = scatter(number, self.half_bits, seed);
         }
         number
     }
 }
 
-/// A permutation of the numbers of `2 * half` bits: four rounds of a Feistel network.
-fn scatter(number: u64, half: u32, seed: u64) -> u64 {
-    let mask = (1 << half) - 1;
-    let (mut high, mut low) = (number >> half & mask, number & mask);
+/// A permutation of the numbers of `2 * half_bits` bits: four rounds of a Feistel network.
+fn scatter(number: u64, half_bits: u32, seed: u64) -> u64 {
+    let mask = (1 << half_bits) - 1;
+    let (mut high, mut low) = (number >> half_bits & mask, number & mask);
     for round in 0..4 {
         let mixed = mix(low ^ mix(seed.wrapping_add(round)));
         (high, low) = (low, (high ^ mixed) & mask);
     }
-    high << half | low
+    high << half_bits | low
 }
 
 /// A number in which each bit depends on all bits of another one (the function of the generator SplitMix64).
@@ -75,7 +75,7 @@ pub(super) const fn mix(number: u64) -> u64 {
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Turn {
     order: Order,
-    most: u64,
+    max_steps: u64,
 }
 
 /// The number of turns of which a starved warp or CTA gets one.
@@ -170,39 +170,39 @@ impl Starved {
 }
 
 impl Turn {
-    /// A turn of a number of warps with at most `most` steps each. In a random order, most of them make only a few.
-    pub(super) fn new(grid: &Grid<'_>, warps: usize, most: u64) -> Self {
+    /// A turn of a number of warps with at most `max_steps` steps each. In a random order, most of them make only a few.
+    pub(super) fn new(grid: &Grid<'_>, warps: usize, max_steps: u64) -> Self {
         let seed = grid.schedule.and_then(Schedule::seed);
         let seed = seed.map(|seed| mix(seed ^ mix(grid.progress.steps())));
-        let most = match grid.schedule {
-            Some(Schedule::StarveWarp(_) | Schedule::FavorWarp(_)) => most.min(STEPS),
-            _ => most,
+        let max_steps = match grid.schedule {
+            Some(Schedule::StarveWarp(_) | Schedule::FavorWarp(_)) => max_steps.min(STEPS),
+            _ => max_steps,
         };
         Self {
             order: Order::new(seed, warps as u64),
-            most,
+            max_steps,
         }
     }
 
     /// A turn of a number of warps in the order of their indices.
-    pub(super) fn in_order(warps: usize, most: u64) -> Self {
+    pub(super) fn in_order(warps: usize, max_steps: u64) -> Self {
         Self {
             order: Order::new(None, warps as u64),
-            most,
+            max_steps,
         }
     }
 
     /// The warp at a position.
     pub(super) fn warp(&self, position: usize) -> usize {
-        self.order.at(position as u64) as usize
+        self.order.number_at(position as u64) as usize
     }
 
     /// The steps of the warp at a position.
     pub(super) fn steps(&self, position: usize) -> u64 {
         let Some(seed) = self.order.seed else {
-            return self.most;
+            return self.max_steps;
         };
         let random = mix(seed.wrapping_add(position as u64));
-        (1 << (random % 15)).min(self.most)
+        (1 << (random % 15)).min(self.max_steps)
     }
 }

@@ -171,7 +171,7 @@ struct FlowBuilder<'a> {
 impl FlowBuilder<'_> {
     fn add(&mut self, grid: &Grid<'_>, target: &Target) -> Option<()> {
         self.decide(target.guard.map(|(index, _)| Place::Predicate(index)));
-        self.compute(target.before);
+        self.compute(target.operand_ops);
         match &target.step {
             Step::Lanes(first, end) => self.compute((*first, *end)),
             Step::Fold(fold) => {
@@ -230,8 +230,8 @@ impl FlowBuilder<'_> {
 
     /// The words that the step reads and the loop writes. The other words do not change.
     fn read_words(&self) -> Vec<Value> {
-        let words = self.words(&self.repeated.trace.reads).into_iter();
-        words
+        self.words(&self.repeated.trace.reads)
+            .into_iter()
             .filter(|cell| self.repeated.written.contains_key(cell))
             .map(Value::Memory)
             .collect()
@@ -355,11 +355,10 @@ impl FlowBuilder<'_> {
         }
         // The operands of a wait are the object, the phase, and perhaps the time that it may take, which is a hint.
         let hint = if act.action == Action::MbarrierWait {
-            let object = act
-                .operands
+            act.operands
                 .iter()
-                .position(|operand| matches!(operand, Some(ActOperand::Address(_))));
-            object.map(|index| index + 2)
+                .position(|operand| matches!(operand, Some(ActOperand::Address(_))))
+                .map(|index| index + 2)
         } else {
             None
         };

@@ -29,7 +29,8 @@ pub(crate) fn run(
     if observer.is_none() && grid.is_independent() {
         independent::run(grid, executor)
     } else {
-        run_in_order(grid, observer)
+        // All CTAs run on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
+        run_from(grid, VecDeque::new(), 0, observer)
     }
 }
 
@@ -63,11 +64,6 @@ fn retain_running(grid: &Grid<'_>, waiting: &mut VecDeque<Cluster>) {
     (waiting.len()..count_before).for_each(|_| grid.cluster_ended());
 }
 
-/// Runs all CTAs on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
-fn run_in_order(grid: &Grid<'_>, observer: &mut Option<ObserverCell>) -> Result<(), RunError> {
-    run_from(grid, VecDeque::new(), 0, observer)
-}
-
 /// Runs clusters that began and wait for each other.
 pub(super) fn run_waiting(
     grid: &Grid<'_>,
@@ -91,7 +87,7 @@ fn run_from(
         let begins = next < all && waiting.len() < grid.limits.resident_clusters;
         let mut cluster = if begins {
             next += 1;
-            Cluster::new(grid, grid.clusters().index(order.at(next - 1)))?
+            Cluster::new(grid, grid.clusters().index(order.number_at(next - 1)))?
         } else {
             match waiting.pop_front() {
                 Some(cluster) => cluster,

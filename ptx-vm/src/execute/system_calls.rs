@@ -35,8 +35,8 @@ impl Execution<'_> {
                     let line = self.argument(call, 2, 4, lane);
                     let message = String::from_utf8_lossy(&message);
                     let file = String::from_utf8_lossy(&file);
-                    let what = format!("{file}:{line}: {message}");
-                    return Err((StopReason::Assertion(what), lane));
+                    let text = format!("{file}:{line}: {message}");
+                    return Err((StopReason::Assertion(text), lane));
                 }
                 other => return Err((StopReason::Undefined(other.into()), lane)),
             };
@@ -54,9 +54,9 @@ impl Execution<'_> {
                 .map(|v| v as u64)
                 .map_err(|(reason, _)| reason)
         };
-        let read_string = |address: u64, most: u64| {
-            let text = self.text(address, lane, most.min(LONGEST));
-            text.map_err(|(reason, _)| reason)
+        let read_string = |address: u64, max_len: u64| {
+            self.text(address, lane, max_len.min(LONGEST))
+                .map_err(|(reason, _)| reason)
         };
         let (written, count) =
             format::format(&text, read_argument, read_string).map_err(|reason| (reason, lane))?;
@@ -100,10 +100,10 @@ impl Execution<'_> {
     }
 
     /// The bytes of a text up to its zero, at most a number of them.
-    fn text(&self, address: u64, lane: usize, most: u64) -> Result<Vec<u8>, Failed> {
+    fn text(&self, address: u64, lane: usize, max_len: u64) -> Result<Vec<u8>, Failed> {
         let start = generic(address, self.block.rank);
         let mut text = Vec::new();
-        for offset in 0..most {
+        for offset in 0..max_len {
             let byte = self.read(start.plus(offset), 1, lane);
             match byte? as u8 {
                 0 => break,

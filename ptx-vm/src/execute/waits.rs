@@ -14,13 +14,13 @@ use super::warp::Warp;
 use crate::error::{RunError, Wait};
 use crate::memory;
 
-/// The largest number of descriptions.
+/// The largest number of waits that are described.
 const MOST: usize = 16;
 
 /// The description of a loop that nothing can end.
 const ENDLESS: &str = "in a loop that reads no memory and changes nothing";
 
-/// The description of such a loop that changes memory which no other threads access.
+/// The description of a loop that nothing can end and that changes memory which no other threads access.
 const ENDLESS_CHANGES: &str =
     "in a loop that reads no memory of others and changes nothing for them";
 
@@ -62,7 +62,7 @@ pub(super) fn waits<'a>(
     probe: Option<&Probe>,
     is_final: bool,
 ) -> Vec<Wait> {
-    let mut all: Vec<(WaitPlace, Wait)> = Vec::new();
+    let mut waits: Vec<(WaitPlace, Wait)> = Vec::new();
     for cluster in clusters {
         for (block, warps) in cluster.blocks() {
             for warp in warps {
@@ -77,23 +77,23 @@ pub(super) fn waits<'a>(
                         is_final,
                     };
                     if let Some(described) = waiting.describe(probe) {
-                        waiting.add(described, &mut all);
+                        waiting.add(described, &mut waits);
                     }
                 }
             }
         }
     }
     // Loops that read nothing are the cause of everything else, and others that of waiting at barriers.
-    all.sort_by_key(|(_, wait)| match wait.what.as_str() {
+    waits.sort_by_key(|(_, wait)| match wait.what.as_str() {
         ENDLESS | ENDLESS_CHANGES => 0,
-        what if what.contains(BARRIER) => 2,
+        description if description.contains(BARRIER) => 2,
         _ => 1,
     });
-    all.into_iter().map(|(_, wait)| wait).collect()
+    waits.into_iter().map(|(_, wait)| wait).collect()
 }
 
 /// Adds the waits of threads to an error, which is at the instruction of the first wait if it has no place.
-pub(super) fn add(error: &mut RunError, waits: Vec<Wait>) {
+pub(super) fn add_waits(error: &mut RunError, waits: Vec<Wait>) {
     if let Some(first) = waits.first()
         && error.span.is_none()
     {
@@ -147,7 +147,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// A loop that is repeated, and what it reads.
+    /// Describes a loop that is repeated, with the memory that it reads.
     fn describe_loop(&self, function: FuncId, probe: &Probe) -> Option<DescribedWait> {
         let block = self.grid.linear(self.block.index);
         let repeated = probe.repeated_loop(block, self.warp.first, self.group.mask)?;
@@ -155,8 +155,8 @@ impl Waiting<'_> {
         let polls = repeated
             .polls()
             .filter(|poll| poll.is_mbarrier || !waits_for_object);
-        let chosen: Vec<&Poll> = polls.take(POLLS).collect();
-        let Some(first) = chosen.first() else {
+        let described_polls: Vec<&Poll> = polls.take(POLLS).collect();
+        let Some(first) = described_polls.first() else {
             let what = if repeated.changes_memory() {
                 ENDLESS_CHANGES
             } else {
@@ -164,8 +164,11 @@ impl Waiting<'_> {
             };
             return Some(self.described(function, self.group.step_index, what.into()));
         };
-        let described: Vec<String> = chosen.iter().map(|poll| self.describe_poll(poll)).collect();
-        let what = format!("for {}", described.join(" and "));
+        let descriptions: Vec<String> = described_polls
+            .iter()
+            .map(|poll| self.describe_poll(poll))
+            .collect();
+        let what = format!("for {}", descriptions.join(" and "));
         Some(self.described(first.function, first.step_index, what))
     }
 
@@ -198,7 +201,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// The place of what is read, with the name of a variable.
+    /// The location that a loop reads, with the name of the variable there.
     fn place(&self, poll: &Poll) -> String {
         let (space, is_shared) = match poll.memory {
             Memory::Shared(_) => ("shared", true),
@@ -245,17 +248,17 @@ impl Waiting<'_> {
     }
 
     /// Adds the threads to those that wait for the same thing at the same instruction.
-    fn add(&self, described: DescribedWait, all: &mut Vec<(WaitPlace, Wait)>) {
+    fn add(&self, described: DescribedWait, waits: &mut Vec<(WaitPlace, Wait)>) {
         let threads = u64::from(self.group.mask.count_ones());
         let DescribedWait { place, what } = described;
-        let mut waits = all.iter_mut();
-        if let Some((_, known)) =
-            waits.find(|(known_place, known)| *known_place == place && known.what == what)
+        if let Some((_, wait)) = waits
+            .iter_mut()
+            .find(|(wait_place, wait)| *wait_place == place && wait.what == what)
         {
-            known.threads += threads;
+            wait.threads += threads;
             return;
         }
-        if all.len() >= MOST {
+        if waits.len() >= MOST {
             return;
         }
         let lane = self.group.mask.trailing_zeros();
@@ -274,6 +277,6 @@ impl Waiting<'_> {
             block: self.block.index,
             thread: self.grid.thread(self.warp.first + lane),
         };
-        all.push((place, wait));
+        waits.push((place, wait));
     }
 }

@@ -15,7 +15,7 @@ use crate::program::{Function, Step};
 
 /// The bytes that steps handle, or their work, between looks at the clock.
 const CLOCK_BYTES: u64 = 1 << 14;
-/// The work of observing a step, in bytes that take as long.
+/// The work of observing a step, as the number of bytes that take the same time to handle.
 const OBSERVED_STEP: u64 = 64;
 /// The bytes that each call may handle without being counted.
 const LARGE: u64 = 1 << 16;
@@ -33,7 +33,7 @@ pub(crate) struct Warp {
     held: Held,
     /// The bytes that the current step has handled beyond those that every step may.
     handled: u64,
-    /// The work of steps since the last look at the clock, in bytes that take as long.
+    /// The work of steps since the last look at the clock, as the number of bytes that take the same time to handle.
     worked: u64,
     /// The current step waits for a while: other warps run before the next step.
     pub(super) is_suspended: bool,
@@ -144,10 +144,10 @@ impl Warp {
         grid: &Grid<'_>,
     ) -> Result<(), StopReason> {
         let end = usize::try_from(end).unwrap_or(usize::MAX);
-        let most = usize::try_from(grid.limits.stack_bytes).unwrap_or(usize::MAX);
+        let max_bytes = usize::try_from(grid.limits.stack_bytes).unwrap_or(usize::MAX);
         let capacity = |stack: &Vec<u8>| {
             if end > stack.capacity() {
-                end.max(most.min(2 * stack.capacity()))
+                end.max(max_bytes.min(2 * stack.capacity()))
             } else {
                 stack.capacity()
             }
@@ -223,51 +223,51 @@ impl Warp {
         }
     }
 
-    /// Executes at most `most` steps; returns the number of executed steps.
+    /// Executes at most `max_steps` steps; returns the number of executed steps.
     pub(crate) fn run(
         &mut self,
         block: &mut Block,
         grid: &Grid<'_>,
-        most: u64,
+        max_steps: u64,
     ) -> Result<u64, Failure> {
-        let mut done = 0;
-        while done < most {
+        let mut executed = 0;
+        while executed < max_steps {
             let group = self.groups.next(self.turns.fair, |group, call| {
                 let function = grid.program.function(call.function);
                 let target = function.and_then(|f| f.steps.get(group.step_index as usize));
                 target.map_or(u32::MAX, |target| target.rank)
             });
             let Some(group) = group else {
-                return Ok(done);
+                return Ok(executed);
             };
             let is_only_ready = self.groups.ready() == 1;
-            let most_steps = if is_only_ready {
-                most - done
+            let group_steps = if is_only_ready {
+                max_steps - executed
             } else {
-                (most - done).min(self.turns.left)
+                (max_steps - executed).min(self.turns.left)
             };
             let steps = if block.cluster_state.observer.is_some() {
-                self.run_group::<true>(group, block, grid, done, most_steps)?
+                self.run_group::<true>(group, block, grid, executed, group_steps)?
             } else {
-                self.run_group::<false>(group, block, grid, done, most_steps)?
+                self.run_group::<false>(group, block, grid, executed, group_steps)?
             };
-            done += steps;
+            executed += steps;
             self.turns.count(steps, is_only_ready);
             if core::mem::take(&mut self.is_suspended) && is_only_ready {
-                return Ok(done);
+                return Ok(executed);
             }
         }
-        Ok(done)
+        Ok(executed)
     }
 
-    /// Runs a group until another group may be next, for at most `most` steps after the `done` steps of the warp; returns the number of steps.
+    /// Runs a group until another group may be next, for at most `max_steps` steps after the `executed` steps of the warp; returns the number of steps.
     fn run_group<const OBSERVED: bool>(
         &mut self,
         mut index: usize,
         block: &mut Block,
         grid: &Grid<'_>,
-        done: u64,
-        mut most: u64,
+        executed: u64,
+        mut max_steps: u64,
     ) -> Result<u64, Failure> {
         let mut steps = 0;
         loop {
@@ -297,14 +297,14 @@ impl Warp {
                     observer.step(grid, block, self.first, step, frame);
                 });
             }
-            execute(function, &mut frame.registers, target.before, active);
+            execute(function, &mut frame.registers, target.operand_ops, active);
             let control = if let Step::Lanes(first, end) = target.step {
                 execute(function, &mut frame.registers, (first, end), active);
                 Control::Next
             } else if active == 0 {
                 Control::Next
             } else {
-                self.uncounted = done + steps;
+                self.uncounted = executed + steps;
                 self.turns.reads |= target.step.reads_shared();
                 let control = self.execute_step::<OBSERVED>(
                     block,
@@ -318,7 +318,7 @@ impl Warp {
                     steps += core::mem::take(&mut self.handled) / BYTES_OF_STEP;
                 }
                 if self.is_suspended {
-                    most = steps;
+                    max_steps = steps;
                 }
                 control
             };
@@ -340,7 +340,7 @@ impl Warp {
                 }
             }
             let is_only_group = self.groups.all.len() == 1;
-            if steps >= most {
+            if steps >= max_steps {
                 return Ok(steps);
             }
             if !is_only_group && !self.turns.fair && !self.is_first(index, grid) {
@@ -351,8 +351,7 @@ impl Warp {
 
     /// Returns an error if checkers need more memory than allowed, or the launch has to end.
     fn check_memory(&mut self, grid: &Grid<'_>, step: LaneStep) -> Result<(), Failure> {
-        let worked = self.work(OBSERVED_STEP, grid);
-        worked
+        self.work(OBSERVED_STEP, grid)
             .and_then(|()| grid.account().check())
             .map_err(|reason| Failure {
                 reason,

@@ -7,7 +7,7 @@ use super::block::ObserverCell;
 use super::cluster::{Cluster, Look};
 use super::grid::Grid;
 use super::probe::{Probe, ProbeEffort};
-use super::waits::{add, waits};
+use super::waits::{add_waits, waits};
 use crate::error::{RunError, StopReason, Wait};
 
 /// The least number of steps that a look may take.
@@ -56,12 +56,12 @@ impl Watch {
         observer: &mut Option<ObserverCell>,
     ) -> Result<Observation, RunError> {
         self.next = steps.saturating_mul(2).max(self.next);
-        let most = (steps / LAUNCH_STEPS_PER_STEP).max(LEAST_LOOK);
-        let first_look = look(grid, clusters, most, ProbeEffort::Quick, observer)?;
+        let max_steps = (steps / LAUNCH_STEPS_PER_STEP).max(LEAST_LOOK);
+        let first_look = look(grid, clusters, max_steps, ProbeEffort::Quick, observer)?;
         if first_look.look != Look::Changes || steps < THOROUGH_FROM {
             return Ok(first_look);
         }
-        look(grid, clusters, most, ProbeEffort::Thorough, observer)
+        look(grid, clusters, max_steps, ProbeEffort::Thorough, observer)
     }
 }
 
@@ -78,18 +78,18 @@ pub(super) fn waits_already(
     })
 }
 
-/// Looks at clusters for about `most` steps of each of them.
+/// Looks at clusters for about `max_steps` steps of each of them.
 fn look(
     grid: &Grid<'_>,
     clusters: &mut VecDeque<Cluster>,
-    most: u64,
+    max_steps: u64,
     effort: ProbeEffort,
     observer: &mut Option<ObserverCell>,
 ) -> Result<Observation, RunError> {
     with_probe(observer, effort, |observer| {
         let mut outcome = Look::Repeats;
         for cluster in clusters.iter_mut() {
-            outcome = cluster.look(grid, most, observer)?;
+            outcome = cluster.look(grid, max_steps, observer)?;
             if outcome != Look::Repeats {
                 break;
             }
@@ -140,7 +140,7 @@ fn use_probe<R>(
 /// The error of a launch whose threads all wait.
 pub(super) fn deadlock(waits: Vec<Wait>) -> RunError {
     let mut error = RunError::new(StopReason::Deadlock);
-    add(&mut error, waits);
+    add_waits(&mut error, waits);
     error
 }
 
@@ -169,7 +169,7 @@ pub(super) fn explain(
     }
     clusters.truncate(MOST_DESCRIBED);
     if let Ok(observation) = look(grid, clusters, LEAST_LOOK, ProbeEffort::Quick, observer) {
-        add(&mut error, observation.waits);
+        add_waits(&mut error, observation.waits);
     }
     error
 }

@@ -1,6 +1,7 @@
 //! Operations on the numbers in all lanes. A NaN that an operation on 32 bits makes is 0x7fffffff, as on the hardware; one of 64 bits is
 //! the quiet NaN that a source is, else 0xfff8000000000000.
 
+use super::integer::predicate_bits;
 use super::registers::Registers;
 use super::{Conversion, FLUSH, Float, FloatComparison, Kind, LaneOp, Rounding, each};
 
@@ -38,8 +39,8 @@ fn odd_mul_add(a: f32, b: f32, c: f32) -> f64 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     // The rounding error of the sum, exact.
-    let part = sum - product;
-    let error = (product - (sum - part)) + (c - part);
+    let rounded_c = sum - product;
+    let error = (product - (sum - rounded_c)) + (c - rounded_c);
     let bits = sum.to_bits();
     // Towards the error: away from zero if it has the sign of the sum.
     let inexact = error != 0.0 && error.is_finite();
@@ -141,19 +142,19 @@ fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
 
 fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
     let [x, y, z] = [a, b, c].map(f64::from_bits);
-    let two = |value| canonical_long(value, [a, b, a]);
-    let one = |value| canonical_long(value, [a; 3]);
+    let binary = |value| canonical_long(value, [a, b, a]);
+    let unary = |value| canonical_long(value, [a; 3]);
     match operation {
-        Float::Add => two(x + y),
-        Float::Sub => two(x - y),
-        Float::Mul => two(x * y),
+        Float::Add => binary(x + y),
+        Float::Sub => binary(x - y),
+        Float::Mul => binary(x * y),
         Float::MulAdd => canonical_long(x.mul_add(y, z), [a, b, c]),
-        Float::Div => two(x / y),
-        Float::Sqrt => one(x.sqrt()),
-        Float::Abs => one(x.abs()),
-        Float::Negate => one(-x),
-        Float::Min { nan } => two(extreme_long(x, y, false, nan)),
-        Float::Max { nan } => two(extreme_long(x, y, true, nan)),
+        Float::Div => binary(x / y),
+        Float::Sqrt => unary(x.sqrt()),
+        Float::Abs => unary(x.abs()),
+        Float::Negate => unary(-x),
+        Float::Min { nan } => binary(extreme_long(x, y, false, nan)),
+        Float::Max { nan } => binary(extreme_long(x, y, true, nan)),
         Float::Flush => {
             if x.is_subnormal() {
                 a & 1 << 63
@@ -169,15 +170,15 @@ fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
             if x < 0.0 || a == 1 << 63 {
                 0
             } else {
-                one(x)
+                unary(x)
             }
         }
         // The same on every host, unlike those of the standard library.
-        Float::Exp2 => one(libm::exp2(x)),
-        Float::Log2 => one(libm::log2(x)),
-        Float::Sin => one(sine(x)),
-        Float::Cos => one(cosine(x)),
-        Float::Tanh => one(libm::tanh(x)),
+        Float::Exp2 => unary(libm::exp2(x)),
+        Float::Log2 => unary(libm::log2(x)),
+        Float::Sin => unary(sine(x)),
+        Float::Cos => unary(cosine(x)),
+        Float::Tanh => unary(libm::tanh(x)),
     }
 }
 
@@ -264,41 +265,44 @@ impl Registers {
             }
             Kind::CompareSingle(test) => {
                 let (a, b) = (self.word(op.a), self.word(op.b));
-                let holds = |i: usize| {
+                let holds = predicate_bits(|i| {
                     let [a, b] = [a[i], b[i]].map(f32::from_bits);
-                    u32::from(compare(test, a.partial_cmp(&b))) << i
-                };
-                let bits = (0..32).fold(0, |all, i| all | holds(i));
-                self.set_predicate(op.to, mask, bits);
+                    compare(test, a.partial_cmp(&b))
+                });
+                self.set_predicate(op.to, mask, holds);
             }
             Kind::CompareLong(test) => {
                 let (a, b) = (self.double(op.a), self.double(op.b));
-                let holds = |i: usize| {
+                let holds = predicate_bits(|i| {
                     let [a, b] = [a[i], b[i]].map(f64::from_bits);
-                    u32::from(compare(test, a.partial_cmp(&b))) << i
-                };
-                let bits = (0..32).fold(0, |all, i| all | holds(i));
-                self.set_predicate(op.to, mask, bits);
+                    compare(test, a.partial_cmp(&b))
+                });
+                self.set_predicate(op.to, mask, holds);
             }
             Kind::Convert(conversion) => self.convert(conversion, op, mask),
             _ => {}
         }
     }
 
-    /// The common operations have their own loops, which the compiler vectorizes.
+    /// Executes an operation on numbers of 32 bits. The common operations have their own loops, which the compiler vectorizes.
     fn singles(&mut self, operation: Float, op: &LaneOp, mask: u32) {
         let (a, b, c) = (self.word(op.a), self.word(op.b), self.word(op.c));
-        let number = |bits: u32| f32::from_bits(bits);
         let values = match operation {
             Float::Mul | Float::MulAdd | Float::Div if op.imm == FLUSH => {
                 each(|i| flushed_result(operation, [a[i], b[i], c[i]]))
             }
-            Float::Add => each(|i| canonical(number(a[i]) + number(b[i]))),
-            Float::Sub => each(|i| canonical(number(a[i]) - number(b[i]))),
-            Float::Mul => each(|i| canonical(number(a[i]) * number(b[i]))),
-            Float::MulAdd => each(|i| canonical(mul_add(number(a[i]), number(b[i]), number(c[i])))),
+            Float::Add => each(|i| canonical(f32::from_bits(a[i]) + f32::from_bits(b[i]))),
+            Float::Sub => each(|i| canonical(f32::from_bits(a[i]) - f32::from_bits(b[i]))),
+            Float::Mul => each(|i| canonical(f32::from_bits(a[i]) * f32::from_bits(b[i]))),
+            Float::MulAdd => each(|i| {
+                canonical(mul_add(
+                    f32::from_bits(a[i]),
+                    f32::from_bits(b[i]),
+                    f32::from_bits(c[i]),
+                ))
+            }),
             Float::Flush => each(|i| single(Float::Flush, [a[i]; 3])),
-            other => each(|i| single(other, [a[i], b[i], c[i]])),
+            operation => each(|i| single(operation, [a[i], b[i], c[i]])),
         };
         self.set_words(op.to, mask, &values);
     }
@@ -337,14 +341,14 @@ impl Registers {
             }
             Conversion::DoubleToSingle { signed } => {
                 let a = self.double(op.a);
-                let number = |bits: u64| {
-                    if signed {
-                        bits as i64 as f32
+                to_word(self, &|i| {
+                    let number = if signed {
+                        a[i] as i64 as f32
                     } else {
-                        bits as f32
-                    }
-                };
-                to_word(self, &|i| number(a[i]).to_bits());
+                        a[i] as f32
+                    };
+                    number.to_bits()
+                });
             }
             Conversion::LongToDouble { signed, rounding } => {
                 let a = self.double(op.a);
@@ -365,14 +369,14 @@ impl Registers {
             }
             Conversion::DoubleToLong { signed } => {
                 let a = self.double(op.a);
-                let number = |bits: u64| {
-                    if signed {
-                        bits as i64 as f64
+                to_double(self, &|i| {
+                    let number = if signed {
+                        a[i] as i64 as f64
                     } else {
-                        bits as f64
-                    }
-                };
-                to_double(self, &|i| number(a[i]).to_bits());
+                        a[i] as f64
+                    };
+                    number.to_bits()
+                });
             }
         }
     }

@@ -18,8 +18,8 @@ macro_rules! integers {
         /// The results of an operation on integers.
         #[inline(always)]
         fn $name<const N: usize>(operation: Integer, [a, b, c]: [&[$u; N]; 3], imm: u8) -> [$u; N] {
-            let two = |f: fn($u, $u) -> $u| -> [$u; N] { each(|i| f(a[i], b[i])) };
-            let one = |f: fn($u) -> $u| -> [$u; N] { each(|i| f(a[i])) };
+            let binary = |f: fn($u, $u) -> $u| -> [$u; N] { each(|i| f(a[i], b[i])) };
+            let unary = |f: fn($u) -> $u| -> [$u; N] { each(|i| f(a[i])) };
             const BITS: $u = <$u>::BITS as $u;
             match operation {
                 Integer::Copy => *a,
@@ -27,18 +27,20 @@ macro_rules! integers {
                 Integer::Sub => each(|i| a[i].wrapping_sub(b[i])),
                 Integer::Mul => each(|i| a[i].wrapping_mul(b[i])),
                 Integer::MulHigh { signed: false } => {
-                    two(|a, b| ((a as $wide * b as $wide) >> <$u>::BITS) as $u)
+                    binary(|a, b| ((a as $wide * b as $wide) >> <$u>::BITS) as $u)
                 }
                 Integer::MulHigh { signed: true } => {
-                    two(|a, b| ((a as $s as $swide * b as $s as $swide) >> <$u>::BITS) as $u)
+                    binary(|a, b| ((a as $s as $swide * b as $s as $swide) >> <$u>::BITS) as $u)
                 }
-                Integer::Div { signed: false } => two(|a, b| a.checked_div(b).unwrap_or(<$u>::MAX)),
-                Integer::Div { signed: true } => two(|a, b| match b {
+                Integer::Div { signed: false } => {
+                    binary(|a, b| a.checked_div(b).unwrap_or(<$u>::MAX))
+                }
+                Integer::Div { signed: true } => binary(|a, b| match b {
                     0 => <$u>::MAX,
                     b => (a as $s).wrapping_div(b as $s) as $u,
                 }),
-                Integer::Rem { signed: false } => two(|a, b| a.checked_rem(b).unwrap_or(a)),
-                Integer::Rem { signed: true } => two(|a, b| match b {
+                Integer::Rem { signed: false } => binary(|a, b| a.checked_rem(b).unwrap_or(a)),
+                Integer::Rem { signed: true } => binary(|a, b| match b {
                     0 => a,
                     b => (a as $s).wrapping_rem(b as $s) as $u,
                 }),
@@ -47,27 +49,28 @@ macro_rules! integers {
                 Integer::Xor => each(|i| a[i] ^ b[i]),
                 Integer::Not => each(|i| !a[i]),
                 Integer::Negate => each(|i| a[i].wrapping_neg()),
-                Integer::Abs => one(|a| (a as $s).wrapping_abs() as $u),
-                Integer::Min { signed: false } => two(|a, b| a.min(b)),
-                Integer::Min { signed: true } => two(|a, b| (a as $s).min(b as $s) as $u),
-                Integer::Max { signed: false } => two(|a, b| a.max(b)),
-                Integer::Max { signed: true } => two(|a, b| (a as $s).max(b as $s) as $u),
-                Integer::ShiftLeft => two(|a, n| if n < BITS { a << (n & (BITS - 1)) } else { 0 }),
+                Integer::Abs => unary(|a| (a as $s).wrapping_abs() as $u),
+                Integer::Min { signed: false } => binary(|a, b| a.min(b)),
+                Integer::Min { signed: true } => binary(|a, b| (a as $s).min(b as $s) as $u),
+                Integer::Max { signed: false } => binary(|a, b| a.max(b)),
+                Integer::Max { signed: true } => binary(|a, b| (a as $s).max(b as $s) as $u),
+                Integer::ShiftLeft => {
+                    binary(|a, n| if n < BITS { a << (n & (BITS - 1)) } else { 0 })
+                }
                 Integer::ShiftRight { signed: false } => {
-                    two(|a, n| if n < BITS { a >> (n & (BITS - 1)) } else { 0 })
+                    binary(|a, n| if n < BITS { a >> (n & (BITS - 1)) } else { 0 })
                 }
                 Integer::ShiftRight { signed: true } => {
-                    two(|a, n| (a as $s >> n.min(BITS - 1)) as $u)
+                    binary(|a, n| (a as $s >> n.min(BITS - 1)) as $u)
                 }
-                Integer::Popcount => one(|a| a.count_ones() as $u),
-                Integer::BitLength => one(|a| (<$u>::BITS - a.leading_zeros()) as $u),
-                Integer::Reverse => one(<$u>::reverse_bits),
+                Integer::Popcount => unary(|a| a.count_ones() as $u),
+                Integer::BitLength => unary(|a| (<$u>::BITS - a.leading_zeros()) as $u),
+                Integer::Reverse => unary(<$u>::reverse_bits),
                 Integer::Lookup => {
-                    let row = |n: u32| if imm >> n & 1 == 1 { <$u>::MAX } else { 0 };
-                    let rows: [$u; 8] = each(|n| row(n as u32));
+                    let rows: [$u; 8] = each(|n| if imm >> n & 1 == 1 { <$u>::MAX } else { 0 });
                     each(|i| {
                         let (a, b, c) = (a[i], b[i], c[i]);
-                        let pick = |low: $u, high: $u, by: $u| low & !by | high & by;
+                        let pick = |low: $u, high: $u, mask: $u| low & !mask | high & mask;
                         let upper = pick(pick(rows[4], rows[5], c), pick(rows[6], rows[7], c), b);
                         let lower = pick(pick(rows[0], rows[1], c), pick(rows[2], rows[3], c), b);
                         pick(lower, upper, a)
@@ -81,22 +84,25 @@ macro_rules! integers {
 integers!(words, u32, i32, u64, i64);
 integers!(doubles, u64, i64, u128, i128);
 
-/// A bit per lane.
-fn bits(holds: impl Fn(usize) -> bool) -> u32 {
-    let each = (0..LANES).map(|lane| u32::from(holds(lane)) << lane);
-    each.fold(0, |all, bit| all | bit)
+/// The bits of a predicate: bit `i` is the condition of lane `i`.
+pub(super) fn predicate_bits(holds: impl Fn(usize) -> bool) -> u32 {
+    (0..LANES).fold(0, |bits, lane| bits | u32::from(holds(lane)) << lane)
 }
 
 macro_rules! comparisons {
     ($name:ident, $s:ty, $lanes:ty) => {
         fn $name(comparison: Comparison, a: &$lanes, b: &$lanes) -> u32 {
             match comparison {
-                Comparison::Equal => bits(|i| a[i] == b[i]),
-                Comparison::NotEqual => bits(|i| a[i] != b[i]),
-                Comparison::Less { signed: false } => bits(|i| a[i] < b[i]),
-                Comparison::Less { signed: true } => bits(|i| (a[i] as $s) < (b[i] as $s)),
-                Comparison::LessEqual { signed: false } => bits(|i| a[i] <= b[i]),
-                Comparison::LessEqual { signed: true } => bits(|i| (a[i] as $s) <= (b[i] as $s)),
+                Comparison::Equal => predicate_bits(|i| a[i] == b[i]),
+                Comparison::NotEqual => predicate_bits(|i| a[i] != b[i]),
+                Comparison::Less { signed: false } => predicate_bits(|i| a[i] < b[i]),
+                Comparison::Less { signed: true } => {
+                    predicate_bits(|i| (a[i] as $s) < (b[i] as $s))
+                }
+                Comparison::LessEqual { signed: false } => predicate_bits(|i| a[i] <= b[i]),
+                Comparison::LessEqual { signed: true } => {
+                    predicate_bits(|i| (a[i] as $s) <= (b[i] as $s))
+                }
             }
         }
     };
@@ -131,16 +137,16 @@ impl Registers {
             }
             Kind::Predicate(logic) => self.logic(logic, op, mask),
             Kind::SelectWord => {
-                let when = self.predicates[op.a as usize];
+                let condition = self.predicates[op.a as usize];
                 let (b, c) = (self.word(op.b), self.word(op.c));
-                let pick = |i: usize| if when >> i & 1 == 1 { b[i] } else { c[i] };
-                self.set_words(op.to, mask, &each(pick));
+                let values = each(|i| if condition >> i & 1 == 1 { b[i] } else { c[i] });
+                self.set_words(op.to, mask, &values);
             }
             Kind::SelectDouble => {
-                let when = self.predicates[op.a as usize];
+                let condition = self.predicates[op.a as usize];
                 let (b, c) = (self.double(op.b), self.double(op.c));
-                let pick = |i: usize| if when >> i & 1 == 1 { b[i] } else { c[i] };
-                self.set_doubles(op.to, mask, &each(pick));
+                let values = each(|i| if condition >> i & 1 == 1 { b[i] } else { c[i] });
+                self.set_doubles(op.to, mask, &values);
             }
             Kind::WordOfPredicate => {
                 let bits = self.predicates[op.a as usize];
@@ -178,12 +184,13 @@ impl Registers {
         let lane = lane % LANES;
         match op.kind {
             Kind::Word(operation) => {
-                let [a, b, c] = [op.a, op.b, op.c].map(|at| [self.words[at as usize][lane]]);
+                let [a, b, c] = [op.a, op.b, op.c].map(|index| [self.words[index as usize][lane]]);
                 let [value] = words(operation, [&a, &b, &c], op.imm);
                 self.words[op.to as usize][lane] = value;
             }
             Kind::Double(operation) => {
-                let [a, b, c] = [op.a, op.b, op.c].map(|at| [self.doubles[at as usize][lane]]);
+                let [a, b, c] =
+                    [op.a, op.b, op.c].map(|index| [self.doubles[index as usize][lane]]);
                 let [value] = doubles(operation, [&a, &b, &c], op.imm);
                 self.doubles[op.to as usize][lane] = value;
             }
@@ -192,7 +199,7 @@ impl Registers {
     }
 
     fn logic(&mut self, logic: Logic, op: &LaneOp, mask: u32) {
-        let predicate = |at: u32| self.predicates[at as usize];
+        let predicate = |index: u32| self.predicates[index as usize];
         let bits = match logic {
             Logic::Copy => predicate(op.a),
             Logic::And => predicate(op.a) & predicate(op.b),

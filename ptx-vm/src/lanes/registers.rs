@@ -25,18 +25,24 @@ impl Registers {
 
     /// The bits of a value in one lane.
     pub(crate) fn get(&self, place: Place, lane: usize) -> u128 {
-        let double = |at: u32| self.doubles.get(at as usize).map_or(0, |d| d[lane % LANES]);
         match place {
-            Place::Predicate(at) => {
-                let bits = self.predicates.get(at as usize).copied().unwrap_or(0);
+            Place::Predicate(predicate) => {
+                let bits = self
+                    .predicates
+                    .get(predicate as usize)
+                    .copied()
+                    .unwrap_or(0);
                 (bits >> (lane % LANES) & 1).into()
             }
-            Place::Word(at) => {
-                let word = self.words.get(at as usize);
+            Place::Word(word) => {
+                let word = self.words.get(word as usize);
                 word.map_or(0, |w| w[lane % LANES]).into()
             }
-            Place::Double(at) => double(at).into(),
-            Place::Quad(at) => u128::from(double(at)) | u128::from(double(at + 1)) << 64,
+            Place::Double(double) => self.double_of_lane(double, lane).into(),
+            Place::Quad(low) => {
+                u128::from(self.double_of_lane(low, lane))
+                    | u128::from(self.double_of_lane(low + 1, lane)) << 64
+            }
         }
     }
 
@@ -44,20 +50,20 @@ impl Registers {
     pub(crate) fn set(&mut self, place: Place, lane: usize, bits: u128) {
         let lane = lane % LANES;
         match place {
-            Place::Predicate(at) => {
-                if let Some(all) = self.predicates.get_mut(at as usize) {
-                    *all = *all & !(1 << lane) | (bits as u32 & 1) << lane;
+            Place::Predicate(predicate) => {
+                if let Some(bits_of_lanes) = self.predicates.get_mut(predicate as usize) {
+                    *bits_of_lanes = *bits_of_lanes & !(1 << lane) | (bits as u32 & 1) << lane;
                 }
             }
-            Place::Word(at) => {
-                if let Some(word) = self.words.get_mut(at as usize) {
+            Place::Word(word) => {
+                if let Some(word) = self.words.get_mut(word as usize) {
                     word[lane] = bits as u32;
                 }
             }
-            Place::Double(at) => self.set_double(at, lane, bits as u64),
-            Place::Quad(at) => {
-                self.set_double(at, lane, bits as u64);
-                self.set_double(at + 1, lane, (bits >> 64) as u64);
+            Place::Double(double) => self.set_double(double, lane, bits as u64),
+            Place::Quad(low) => {
+                self.set_double(low, lane, bits as u64);
+                self.set_double(low + 1, lane, (bits >> 64) as u64);
             }
         }
     }
@@ -65,31 +71,37 @@ impl Registers {
     /// The lowest 64 bits of a value in each lane.
     pub(crate) fn values(&self, place: Place) -> Double {
         match place {
-            Place::Predicate(at) => {
-                let bits = self.predicates.get(at as usize).copied().unwrap_or(0);
+            Place::Predicate(predicate) => {
+                let bits = self
+                    .predicates
+                    .get(predicate as usize)
+                    .copied()
+                    .unwrap_or(0);
                 core::array::from_fn(|lane| (bits >> lane & 1).into())
             }
-            Place::Word(at) => {
-                let words = self.words.get(at as usize);
+            Place::Word(word) => {
+                let words = self.words.get(word as usize);
                 words.map_or([0; LANES], |words| words.map(u64::from))
             }
-            Place::Double(at) | Place::Quad(at) => {
-                self.doubles.get(at as usize).copied().unwrap_or([0; LANES])
-            }
+            Place::Double(double) | Place::Quad(double) => self
+                .doubles
+                .get(double as usize)
+                .copied()
+                .unwrap_or([0; LANES]),
         }
     }
 
     /// Sets values of at most 64 bits in the lanes of a mask.
     pub(crate) fn set_values(&mut self, place: Place, mask: u32, values: &Double) {
         match place {
-            Place::Word(at) => {
-                if at < self.words.len() as u32 {
-                    self.set_words(at, mask, &values.map(|v| v as u32));
+            Place::Word(word) => {
+                if word < self.words.len() as u32 {
+                    self.set_words(word, mask, &values.map(|v| v as u32));
                 }
             }
-            Place::Double(at) => {
-                if at < self.doubles.len() as u32 {
-                    self.set_doubles(at, mask, values);
+            Place::Double(double) => {
+                if double < self.doubles.len() as u32 {
+                    self.set_doubles(double, mask, values);
                 }
             }
             Place::Predicate(_) | Place::Quad(_) => {
@@ -100,22 +112,28 @@ impl Registers {
         }
     }
 
-    fn set_double(&mut self, at: u32, lane: usize, bits: u64) {
-        if let Some(double) = self.doubles.get_mut(at as usize) {
+    fn double_of_lane(&self, index: u32, lane: usize) -> u64 {
+        self.doubles
+            .get(index as usize)
+            .map_or(0, |double| double[lane % LANES])
+    }
+
+    fn set_double(&mut self, index: u32, lane: usize, bits: u64) {
+        if let Some(double) = self.doubles.get_mut(index as usize) {
             double[lane] = bits;
         }
     }
 
-    pub(super) fn word(&self, at: u32) -> Word {
-        self.words[at as usize]
+    pub(super) fn word(&self, index: u32) -> Word {
+        self.words[index as usize]
     }
 
-    pub(super) fn double(&self, at: u32) -> Double {
-        self.doubles[at as usize]
+    pub(super) fn double(&self, index: u32) -> Double {
+        self.doubles[index as usize]
     }
 
-    pub(super) fn set_words(&mut self, at: u32, mask: u32, values: &Word) {
-        let target = &mut self.words[at as usize];
+    pub(super) fn set_words(&mut self, index: u32, mask: u32, values: &Word) {
+        let target = &mut self.words[index as usize];
         if mask == u32::MAX {
             *target = *values;
             return;
@@ -126,8 +144,8 @@ impl Registers {
         }
     }
 
-    pub(super) fn set_doubles(&mut self, at: u32, mask: u32, values: &Double) {
-        let target = &mut self.doubles[at as usize];
+    pub(super) fn set_doubles(&mut self, index: u32, mask: u32, values: &Double) {
+        let target = &mut self.doubles[index as usize];
         if mask == u32::MAX {
             *target = *values;
             return;
@@ -138,8 +156,8 @@ impl Registers {
         }
     }
 
-    pub(super) fn set_predicate(&mut self, at: u32, mask: u32, bits: u32) {
-        let target = &mut self.predicates[at as usize];
+    pub(super) fn set_predicate(&mut self, index: u32, mask: u32, bits: u32) {
+        let target = &mut self.predicates[index as usize];
         *target = *target & !mask | bits & mask;
     }
 }

@@ -93,7 +93,7 @@ impl Code {
     pub(crate) fn width(&self, place: Place) -> u16 {
         match place {
             Place::Predicate(_) => 1,
-            Place::Word(at) => self.widths.get(&at).copied().unwrap_or(32),
+            Place::Word(word) => self.widths.get(&word).copied().unwrap_or(32),
             Place::Double(_) => 64,
             Place::Quad(_) => 128,
         }
@@ -133,9 +133,9 @@ impl Code {
     /// Whether the value is an intermediate result of the instruction.
     pub(crate) fn is_temporary(&self, place: Place) -> bool {
         match place {
-            Place::Predicate(at) => self.used.predicates.contains(&at),
-            Place::Word(at) => self.used.words.contains(&at),
-            Place::Double(at) => self.used.doubles.contains(&at),
+            Place::Predicate(predicate) => self.used.predicates.contains(&predicate),
+            Place::Word(word) => self.used.words.contains(&word),
+            Place::Double(double) => self.used.doubles.contains(&double),
             Place::Quad(_) => false,
         }
     }
@@ -143,9 +143,9 @@ impl Code {
     /// Whether the value is a constant.
     pub(crate) fn is_constant(&self, place: Place) -> bool {
         match place {
-            Place::Predicate(at) => self.predicates.values().any(|&p| p == at),
-            Place::Word(at) => self.words.values().any(|&w| w == at),
-            Place::Double(at) => self.doubles.values().any(|&d| d == at),
+            Place::Predicate(predicate) => self.predicates.values().any(|&p| p == predicate),
+            Place::Word(word) => self.words.values().any(|&w| w == word),
+            Place::Double(double) => self.doubles.values().any(|&d| d == double),
             Place::Quad(_) => false,
         }
     }
@@ -234,8 +234,8 @@ impl Code {
 
     /// The lowest bits of a word, extended.
     pub(crate) fn extend(&mut self, word: Place, bits: u16, signed: bool) -> Place {
-        let Place::Word(at) = word else { return word };
-        Place::Word(self.word(Kind::Extend, [at, bits.into(), signed.into()]))
+        let Place::Word(word) = word else { return word };
+        Place::Word(self.word(Kind::Extend, [word, bits.into(), signed.into()]))
     }
 
     /// Copies results to their registers, which can be wider: all values are read before the first register is written, though some may be in these
@@ -257,9 +257,9 @@ impl Code {
                 continue;
             };
             if earlier.iter().any(|(to, _)| to == from) {
-                let kept = self.temporary(self.width(*from));
-                self.copy(kept, *from);
-                *from = kept;
+                let copy = self.temporary(self.width(*from));
+                self.copy(copy, *from);
+                *from = copy;
             }
         }
         for (to, from) in results {
@@ -318,7 +318,10 @@ impl Place {
     /// The index of the place in the file of its kind.
     pub(crate) const fn index(self) -> u32 {
         match self {
-            Self::Predicate(at) | Self::Word(at) | Self::Double(at) | Self::Quad(at) => at,
+            Self::Predicate(index)
+            | Self::Word(index)
+            | Self::Double(index)
+            | Self::Quad(index) => index,
         }
     }
 }

@@ -25,18 +25,18 @@ impl Lowering<'_> {
             return Some(self.code.constant_predicate(holds));
         }
         match expr {
-            Expr::Operand(at) => match self.operand_place(at.into())? {
-                Place::Predicate(at) => Some(at),
+            Expr::Operand(index) => match self.operand_place(index.into())? {
+                Place::Predicate(predicate) => Some(predicate),
                 _ => None,
             },
-            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+            Expr::Assigned(index) => match *self.assigned.get(usize::from(index))? {
                 Assigned::Expr(expr) => self.condition(expr),
-                Assigned::Predicate(at) => Some(at),
+                Assigned::Predicate(predicate) => Some(predicate),
                 _ => None,
             },
-            Expr::If([when, then, otherwise]) => {
+            Expr::If([condition, then, otherwise]) => {
                 let sources = [
-                    self.condition(*when)?,
+                    self.condition(*condition)?,
                     self.condition(*then)?,
                     self.condition(*otherwise)?,
                 ];

@@ -11,12 +11,12 @@ impl Lowering<'_> {
     pub(super) fn fixed(&self, expr: Expr) -> Option<i128> {
         match expr {
             Expr::Integer(value) => Some(value.into()),
-            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+            Expr::Assigned(index) => match *self.assigned.get(usize::from(index))? {
                 super::Assigned::Expr(expr) => self.fixed(expr),
                 _ => None,
             },
-            Expr::If([when, then, otherwise]) => {
-                if self.decided(*when)? {
+            Expr::If([condition, then, otherwise]) => {
+                if self.decided(*condition)? {
                     self.fixed(*then)
                 } else {
                     self.fixed(*otherwise)

@@ -31,12 +31,12 @@ impl Lowering<'_> {
             return self.constant(value, need);
         }
         match expr {
-            Expr::Operand(at) => self.operand_value(at.into()),
-            Expr::Memory(at) => {
-                let loaded = self.loaded(at)?;
+            Expr::Operand(index) => self.operand_value(index.into()),
+            Expr::Memory(index) => {
+                let loaded = self.loaded(index)?;
                 self.read(loaded.place, loaded.ty)
             }
-            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+            Expr::Assigned(index) => match *self.assigned.get(usize::from(index))? {
                 Assigned::Expr(expr) => self.integer(expr, need),
                 Assigned::Integer(int) => Some(int),
                 _ => None,
@@ -46,10 +46,10 @@ impl Lowering<'_> {
                 let word = self.code.word(Kind::WordOfPredicate, carry);
                 Some(Int::exact(Place::Word(word), Range::new(0, 1)))
             }
-            Expr::If([when, then, otherwise]) => match self.decided(*when) {
+            Expr::If([condition, then, otherwise]) => match self.decided(*condition) {
                 Some(true) => self.integer(*then, need),
                 Some(false) => self.integer(*otherwise, need),
-                None => self.choice(*when, *then, *otherwise, need),
+                None => self.choice(*condition, *then, *otherwise, need),
             },
             Expr::Call(function, arguments) => self.function(function, arguments, need),
             _ => None,
@@ -99,10 +99,10 @@ impl Lowering<'_> {
             _ => place,
         };
         let word = match place {
-            Place::Double(at) if element.bits() > 32 => {
-                return Some(Int::exact(Place::Double(at), range));
+            Place::Double(double) if element.bits() > 32 => {
+                return Some(Int::exact(Place::Double(double), range));
             }
-            Place::Double(at) => Place::Word(self.code.word(Kind::Narrow, [at, 0, 0])),
+            Place::Double(double) => Place::Word(self.code.word(Kind::Narrow, [double, 0, 0])),
             Place::Word(_) if element.bits() <= 32 => place,
             _ => return None,
         };
@@ -116,7 +116,7 @@ impl Lowering<'_> {
         Some(Int::exact(word, range))
     }
 
-    fn choice(&mut self, when: Expr, then: Expr, otherwise: Expr, need: Need) -> Option<Int> {
+    fn choice(&mut self, condition: Expr, then: Expr, otherwise: Expr, need: Need) -> Option<Int> {
         // An undefined value may be any.
         match (then, otherwise) {
             (Expr::Undefined, defined) | (defined, Expr::Undefined) => {
@@ -124,7 +124,7 @@ impl Lowering<'_> {
             }
             _ => {}
         }
-        let when = self.condition(when)?;
+        let condition = self.condition(condition)?;
         let (then, otherwise) = (self.integer(then, need)?, self.integer(otherwise, need)?);
         let range = match (then.range, otherwise.range) {
             (Some(a), Some(b)) => Some(a.join(b)).filter(|r| r.fits(64)),
@@ -143,9 +143,9 @@ impl Lowering<'_> {
             self.as_width(otherwise, words)?.index(),
         );
         let place = if words {
-            Place::Word(self.code.word(Kind::SelectWord, [when, b, c]))
+            Place::Word(self.code.word(Kind::SelectWord, [condition, b, c]))
         } else {
-            Place::Double(self.code.double(Kind::SelectDouble, [when, b, c]))
+            Place::Double(self.code.double(Kind::SelectDouble, [condition, b, c]))
         };
         Some(Int { place, range })
     }
@@ -206,8 +206,8 @@ impl Lowering<'_> {
                 let one = self.code.constant_double(1);
                 let power = (self.code).double(Kind::Double(Integer::ShiftLeft), [one, count, 0]);
                 let mask = (self.code).double(Kind::Double(Integer::Sub), [power, one, 0]);
-                let most = (1i128 << range.max) - 1;
-                Some(Int::exact(Place::Double(mask), Range::new(0, most)))
+                let max = (1i128 << range.max) - 1;
+                Some(Int::exact(Place::Double(mask), Range::new(0, max)))
             }
             Function::Field => self.field(arguments),
             Function::Convert => self.convert(argument(arguments, 0)?, argument(arguments, 1)?),
@@ -299,8 +299,10 @@ impl Lowering<'_> {
 
     /// The value of an operand that is a constant of the instruction.
     fn constant_operand(&self, expr: Expr) -> Option<i128> {
-        let Expr::Operand(at) = expr else { return None };
-        let place = self.operand_place(at.into())?;
+        let Expr::Operand(index) = expr else {
+            return None;
+        };
+        let place = self.operand_place(index.into())?;
         let constant = !self.code.is_temporary(place) && self.code.is_constant(place);
         constant.then(|| self.code.initial.get(place, 0) as i128)
     }
@@ -376,10 +378,10 @@ impl Lowering<'_> {
     /// The number of bits of a shift, in the width of the value.
     fn shift_count(&mut self, n: Int, words: bool) -> Option<Place> {
         match (words, n.place) {
-            (true, Place::Double(at)) => {
-                let most = self.code.constant_double(64);
+            (true, Place::Double(double)) => {
+                let max_count = self.code.constant_double(64);
                 let kind = Kind::Double(Integer::Min { signed: false });
-                let count = self.code.double(kind, [at, most, 0]);
+                let count = self.code.double(kind, [double, max_count, 0]);
                 Some(Place::Word(self.code.word(Kind::Narrow, [count, 0, 0])))
             }
             _ => self.as_width(n, words),
@@ -471,8 +473,8 @@ impl Lowering<'_> {
         let place = self.as_width(a, words)?;
         let (operation, range) = match function {
             Function::Abs => {
-                let most = range.min.unsigned_abs().max(range.max.unsigned_abs());
-                (Integer::Abs, Range::new(0, i128::try_from(most).ok()?))
+                let magnitude = range.min.unsigned_abs().max(range.max.unsigned_abs());
+                (Integer::Abs, Range::new(0, i128::try_from(magnitude).ok()?))
             }
             _ if range.is_signed() => return None,
             Function::Popcount => (Integer::Popcount, Range::new(0, 64)),
@@ -498,10 +500,10 @@ impl Lowering<'_> {
     }
 
     /// The nearest integer that is not less, or not greater, than a bound.
-    pub(super) fn bounded(&mut self, value: Int, bound: i128, most: bool) -> Option<Int> {
+    pub(super) fn bounded(&mut self, value: Int, bound: i128, is_upper: bool) -> Option<Int> {
         let range = value.range?;
         let limit = Range::new(bound, bound);
-        let inside = if most {
+        let inside = if is_upper {
             range.max <= bound
         } else {
             bound <= range.min
@@ -515,7 +517,7 @@ impl Lowering<'_> {
             self.as_width(value, words)?,
             self.as_width(bound_value, words)?,
         );
-        let (operation, range) = if most {
+        let (operation, range) = if is_upper {
             (
                 Integer::Min { signed },
                 Range::new(range.min.min(bound), range.max.min(bound)),
@@ -563,7 +565,9 @@ impl Lowering<'_> {
     pub(super) fn as_word(&mut self, value: Int) -> Option<Place> {
         match value.place {
             Place::Word(_) => Some(value.place),
-            Place::Double(at) => Some(Place::Word(self.code.word(Kind::Narrow, [at, 0, 0]))),
+            Place::Double(double) => {
+                Some(Place::Word(self.code.word(Kind::Narrow, [double, 0, 0])))
+            }
             _ => None,
         }
     }
@@ -572,10 +576,10 @@ impl Lowering<'_> {
     pub(super) fn as_double(&mut self, value: Int) -> Option<Place> {
         match value.place {
             Place::Double(_) => Some(value.place),
-            Place::Word(at) => {
+            Place::Word(word) => {
                 let signed = value.range?.is_signed();
                 Some(Place::Double(
-                    self.code.double(Kind::Widen, [at, 0, signed.into()]),
+                    self.code.double(Kind::Widen, [word, 0, signed.into()]),
                 ))
             }
             _ => None,

@@ -122,10 +122,10 @@ impl<'a> Lowering<'a> {
 
     /// The number of elements of the first result.
     fn result_lanes(&self) -> u8 {
-        let first = self.position_of(Role::Def);
-        let ty = first.and_then(|index| self.operand_type(index));
-        let ty = ty.or_else(|| self.memory_type());
-        ty.map_or(1, ScalarType::elements)
+        self.position_of(Role::Def)
+            .and_then(|index| self.operand_type(index))
+            .or_else(|| self.memory_type())
+            .map_or(1, ScalarType::elements)
     }
 
     /// Assigns an expression to its target.
@@ -140,10 +140,10 @@ impl<'a> Lowering<'a> {
                 }
                 Assigned::Expr(expr)
             }
-            Destination::Operand(at) => {
-                let ty = self.operand_type(at.into())?;
+            Destination::Operand(index) => {
+                let ty = self.operand_type(index.into())?;
                 let value = self.result(expr, ty)?;
-                if let Some(to) = self.operand_place(at.into()) {
+                if let Some(to) = self.operand_place(index.into()) {
                     let from = self.fit_register(value, to)?;
                     self.lowered.results.push((to, from));
                 }
@@ -214,8 +214,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn operand_type(&self, index: usize) -> Option<ScalarType> {
-        let operand = self.operand(index)?;
-        operand.ty().scalar_type(self.slots, self.form)
+        self.operand(index)?.ty().scalar_type(self.slots, self.form)
     }
 
     /// The place of the value of an operand; of a vector, that of the element.
@@ -232,8 +231,7 @@ impl<'a> Lowering<'a> {
 
     /// The value in memory at an address operand.
     fn loaded(&self, address: u8) -> Option<InMemory> {
-        let mut loaded = self.loaded.iter();
-        let value = loaded.find(|(operand, _)| *operand == address);
+        let value = self.loaded.iter().find(|(operand, _)| *operand == address);
         value.map(|(_, value)| *value)
     }
 
@@ -257,8 +255,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn writes_carry(&self) -> bool {
-        let mut effects = self.form.effects().iter();
-        effects.any(|e| {
+        self.form.effects().iter().any(|e| {
             e.kind() == ptx_isa::internals::EffectKind::CarryWrite
                 && e.when().decide(self.slots) == Some(true)
         })
@@ -276,7 +273,7 @@ impl Assigned {
             Self::Expr(_) => None,
             Self::Integer(int) => Some(int.place),
             Self::Bits(_, place) => Some(place),
-            Self::Predicate(at) => Some(Place::Predicate(at)),
+            Self::Predicate(predicate) => Some(Place::Predicate(predicate)),
         }
     }
 }

@@ -15,15 +15,15 @@ impl Lowering<'_> {
         if let Some(bits) = self.copied_number(expr, ty) {
             return Some(bits);
         }
-        if let Expr::If([when, then, otherwise]) = expr {
-            return match self.decided(*when) {
+        if let Expr::If([condition, then, otherwise]) = expr {
+            return match self.decided(*condition) {
                 Some(true) => self.rounded(*then, ty),
                 Some(false) => self.rounded(*otherwise, ty),
-                None => self.number_choice(*when, *then, *otherwise, ty),
+                None => self.number_choice(*condition, *then, *otherwise, ty),
             };
         }
-        if let Expr::Assigned(at) = expr
-            && let Assigned::Expr(expr) = *self.assigned.get(usize::from(at))?
+        if let Expr::Assigned(index) = expr
+            && let Assigned::Expr(expr) = *self.assigned.get(usize::from(index))?
         {
             return self.rounded(expr, ty);
         }
@@ -61,15 +61,15 @@ impl Lowering<'_> {
     /// An operand that is assigned as it is.
     fn copied_number(&mut self, expr: Expr, ty: ScalarType) -> Option<Place> {
         let (from, place) = match expr {
-            Expr::Operand(at) => (
-                self.operand_type(at.into())?,
-                self.operand_place(at.into())?,
+            Expr::Operand(index) => (
+                self.operand_type(index.into())?,
+                self.operand_place(index.into())?,
             ),
-            Expr::Memory(at) => {
-                let loaded = self.loaded(at)?;
+            Expr::Memory(index) => {
+                let loaded = self.loaded(index)?;
                 (loaded.ty, loaded.place)
             }
-            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+            Expr::Assigned(index) => match *self.assigned.get(usize::from(index))? {
                 Assigned::Bits(ty, place) => (ty, place),
                 _ => return None,
             },
@@ -86,7 +86,7 @@ impl Lowering<'_> {
 
     fn number_choice(
         &mut self,
-        when: Expr,
+        condition: Expr,
         then: Expr,
         otherwise: Expr,
         ty: ScalarType,
@@ -98,9 +98,9 @@ impl Lowering<'_> {
             }
             _ => {}
         }
-        let when = self.condition(when)?;
+        let condition = self.condition(condition)?;
         let (b, c) = (self.rounded(then, ty)?, self.rounded(otherwise, ty)?);
-        let sources = [when, b.index(), c.index()];
+        let sources = [condition, b.index(), c.index()];
         match (b, c) {
             (Place::Word(_), Place::Word(_)) => {
                 Some(Place::Word(self.code.word(Kind::SelectWord, sources)))
@@ -200,22 +200,22 @@ impl Lowering<'_> {
             } else {
                 Place::Word(self.code.constant_word((value as f32).to_bits()))
             }),
-            Expr::Operand(at) => {
-                let (index, ty) = (usize::from(at), self.operand_type(at.into())?);
-                let place = self.operand_place(index)?;
+            Expr::Operand(index) => {
+                let ty = self.operand_type(index.into())?;
+                let place = self.operand_place(index.into())?;
                 self.exact(place, ty, long)
             }
-            Expr::Memory(at) => {
-                let loaded = self.loaded(at)?;
+            Expr::Memory(index) => {
+                let loaded = self.loaded(index)?;
                 self.exact(loaded.place, loaded.ty, long)
             }
-            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+            Expr::Assigned(index) => match *self.assigned.get(usize::from(index))? {
                 Assigned::Expr(expr) => self.number(expr, long),
                 Assigned::Bits(ty, place) => self.exact(place, ty, long),
                 _ => None,
             },
-            Expr::If([when, then, otherwise]) => {
-                if self.decided(*when)? {
+            Expr::If([condition, then, otherwise]) => {
+                if self.decided(*condition)? {
                     self.number(*then, long)
                 } else {
                     self.number(*otherwise, long)
@@ -250,13 +250,13 @@ impl Lowering<'_> {
     /// Whether an expression has operands of 64 bits.
     pub(super) fn is_long(&self, expr: Expr) -> bool {
         match expr {
-            Expr::Operand(at) => self.operand_type(at.into()) == Some(ScalarType::F64),
-            Expr::Assigned(at) => match self.assigned.get(usize::from(at)) {
+            Expr::Operand(index) => self.operand_type(index.into()) == Some(ScalarType::F64),
+            Expr::Assigned(index) => match self.assigned.get(usize::from(index)) {
                 Some(Assigned::Expr(expr)) => self.is_long(*expr),
                 Some(Assigned::Bits(ty, _)) => *ty == ScalarType::F64,
                 _ => false,
             },
-            Expr::Memory(at) => self.loaded(at).is_some_and(|l| l.ty == ScalarType::F64),
+            Expr::Memory(index) => self.loaded(index).is_some_and(|l| l.ty == ScalarType::F64),
             Expr::Call(_, arguments) => arguments.iter().any(|a| self.is_long(*a)),
             _ => false,
         }
@@ -272,22 +272,22 @@ impl Lowering<'_> {
         let single = match (element, place) {
             (ScalarType::F64, Place::Double(_)) => return long.then_some(place),
             (ScalarType::F32, Place::Word(_)) => self.flushed(place, element),
-            (ScalarType::F16, Place::Word(at)) => {
+            (ScalarType::F16, Place::Word(word)) => {
                 let kind = Kind::Convert(Conversion::HalfToSingle);
-                let single = self.code.word(kind, [at, 0, 0]);
+                let single = self.code.word(kind, [word, 0, 0]);
                 self.flushed(Place::Word(single), element)
             }
-            (ScalarType::Bf16, Place::Word(at)) => {
+            (ScalarType::Bf16, Place::Word(word)) => {
                 let kind = Kind::Convert(Conversion::BrainToSingle);
-                let single = self.code.word(kind, [at, 0, 0]);
+                let single = self.code.word(kind, [word, 0, 0]);
                 self.flushed(Place::Word(single), element)
             }
             _ => return None,
         };
         match (long, single) {
-            (true, Place::Word(at)) => {
+            (true, Place::Word(word)) => {
                 let kind = Kind::Convert(Conversion::SingleToLong);
-                Some(Place::Double(self.code.double(kind, [at, 0, 0])))
+                Some(Place::Double(self.code.double(kind, [word, 0, 0])))
             }
             _ => Some(single),
         }

@@ -20,10 +20,11 @@ impl Lowering<'_> {
 
     /// Assigns each element, and puts the elements of a result together.
     fn assign_elements(&mut self, assignment: &Assignment) -> Option<()> {
-        let (ty, to) = match assignment.target() {
-            Destination::Operand(at) => {
-                (self.operand_type(at.into())?, self.operand_place(at.into()))
-            }
+        let (ty, destination) = match assignment.target() {
+            Destination::Operand(index) => (
+                self.operand_type(index.into())?,
+                self.operand_place(index.into()),
+            ),
             Destination::Memory(_) => (self.memory_type()?, None),
             _ => return None,
         };
@@ -47,13 +48,13 @@ impl Lowering<'_> {
             packed = Some(match packed {
                 None if ty.bits() > 32 => Place::Double(self.widened(bits)?),
                 None => bits,
-                Some(before) => self.joined(before, bits, lane * element.bits())?,
+                Some(lower_elements) => self.joined(lower_elements, bits, lane * element.bits())?,
             });
         }
         self.lane = None;
         let packed = packed?;
-        match to {
-            Some(to) => self.lowered.results.push((to, packed)),
+        match destination {
+            Some(destination) => self.lowered.results.push((destination, packed)),
             None if in_memory => self.lowered.stored = Some(packed),
             None => {}
         }
@@ -63,28 +64,28 @@ impl Lowering<'_> {
 
     fn widened(&mut self, bits: Place) -> Option<u32> {
         match bits {
-            Place::Word(at) => Some(self.code.double(Kind::Widen, [at, 0, 0])),
+            Place::Word(word) => Some(self.code.double(Kind::Widen, [word, 0, 0])),
             _ => None,
         }
     }
 
-    /// The value with the bits of an element at a position.
-    fn joined(&mut self, before: Place, bits: Place, position: u16) -> Option<Place> {
-        Some(match before {
+    /// The elements of a packed value so far, with the bits of the next one above them.
+    fn joined(&mut self, lower_elements: Place, bits: Place, position: u16) -> Option<Place> {
+        Some(match lower_elements {
             Place::Double(low) => {
                 let high = self.widened(bits)?;
-                let by = self.code.constant_double(position.into());
+                let amount = self.code.constant_double(position.into());
                 let kind = Kind::Double(Integer::ShiftLeft);
-                let high = self.code.double(kind, [high, by, by]);
+                let high = self.code.double(kind, [high, amount, amount]);
                 let kind = Kind::Double(Integer::Or);
                 Place::Double(self.code.double(kind, [low, high, high]))
             }
             _ => {
-                let by = self.code.constant_word(position.into());
+                let amount = self.code.constant_word(position.into());
                 let kind = Kind::Word(Integer::ShiftLeft);
-                let high = self.code.word(kind, [bits.index(), by, by]);
+                let high = self.code.word(kind, [bits.index(), amount, amount]);
                 let kind = Kind::Word(Integer::Or);
-                Place::Word(self.code.word(kind, [before.index(), high, high]))
+                Place::Word(self.code.word(kind, [lower_elements.index(), high, high]))
             }
         })
     }
@@ -98,23 +99,20 @@ impl Lowering<'_> {
     ) -> Option<Place> {
         let position = lane * element.bits();
         let word = match place {
-            Place::Double(at) => {
+            Place::Double(double) => {
                 let high = u32::from(position >= 32);
-                self.code.word(Kind::Narrow, [at, 0, high])
+                self.code.word(Kind::Narrow, [double, 0, high])
             }
-            Place::Word(at) => at,
+            Place::Word(word) => word,
             _ => return None,
         };
-        let within = position % 32;
-        if element.bits() == 32 {
-            return Some(Place::Word(word));
-        }
-        let shifted = match within {
+        let shifted = match position % 32 {
+            0 if element.bits() == 32 => return Some(Place::Word(word)),
             0 => word,
-            _ => {
-                let by = self.code.constant_word(within.into());
+            shift => {
+                let amount = self.code.constant_word(shift.into());
                 let kind = Kind::Word(Integer::ShiftRight { signed: false });
-                self.code.word(kind, [word, by, by])
+                self.code.word(kind, [word, amount, amount])
             }
         };
         Some(

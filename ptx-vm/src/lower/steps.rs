@@ -199,8 +199,8 @@ impl Lowering<'_> {
         self.code.predicate(kind, [a.index(), b.index(), b.index()])
     }
 
-    fn choose(&mut self, when: u32, then: Place, otherwise: Place) -> Place {
-        let sources = [when, then.index(), otherwise.index()];
+    fn choose(&mut self, condition: u32, then: Place, otherwise: Place) -> Place {
+        let sources = [condition, then.index(), otherwise.index()];
         Place::Word(self.code.word(Kind::SelectWord, sources))
     }
 

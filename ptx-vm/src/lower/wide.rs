@@ -9,32 +9,32 @@ impl Lowering<'_> {
     /// The place of a value of 128 bits.
     pub(super) fn wide(&mut self, expr: Expr) -> Option<Place> {
         match expr {
-            Expr::Operand(at) => self.operand_place(at.into()),
-            Expr::Memory(at) => self.loaded(at).map(|l| l.place),
-            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+            Expr::Operand(index) => self.operand_place(index.into()),
+            Expr::Memory(index) => self.loaded(index).map(|l| l.place),
+            Expr::Assigned(index) => match *self.assigned.get(usize::from(index))? {
                 Assigned::Expr(expr) => self.wide(expr),
                 other => other.place(),
             },
-            Expr::If([when, then, otherwise]) => match self.decided(*when) {
+            Expr::If([condition, then, otherwise]) => match self.decided(*condition) {
                 Some(true) => self.wide(*then),
                 Some(false) => self.wide(*otherwise),
                 None => {
-                    let when = self.condition(*when)?;
+                    let condition = self.condition(*condition)?;
                     let (then, otherwise) = (self.wide(*then)?, self.wide(*otherwise)?);
-                    self.selected(when, then, otherwise)
+                    self.selected(condition, then, otherwise)
                 }
             },
             _ => None,
         }
     }
 
-    fn selected(&mut self, when: u32, then: Place, otherwise: Place) -> Option<Place> {
+    fn selected(&mut self, condition: u32, then: Place, otherwise: Place) -> Option<Place> {
         let (Place::Quad(a), Place::Quad(b)) = (then, otherwise) else {
             return None;
         };
         let to = self.code.new_register(128);
         for half in 0..2 {
-            let sources = [when, a + half, b + half];
+            let sources = [condition, a + half, b + half];
             self.code
                 .push(Kind::SelectDouble, to.index() + half, sources);
         }

@@ -83,15 +83,15 @@ impl<'a> Line<'a> {
         self.significands.len()
     }
 
-    pub(crate) const fn number(self, at: usize) -> Number {
+    pub(crate) const fn number(self, index: usize) -> Number {
         Number {
-            significand: self.significands[at],
-            exponent: self.exponents[at],
+            significand: self.significands[index],
+            exponent: self.exponents[index],
         }
     }
 
     pub(crate) fn numbers(self) -> impl Iterator<Item = Number> + 'a {
-        (0..self.len()).map(move |at| self.number(at))
+        (0..self.len()).map(move |index| self.number(index))
     }
 
     pub(crate) fn part(self, range: core::ops::Range<usize>) -> Self {
@@ -137,13 +137,15 @@ fn add_products(a: Line<'_>, b: Line<'_>, scale: i32, addend: Number, rule: Rule
     }
 }
 
-/// The numbers of a list, with others up to a length.
+/// The numbers of a list of at most `N`, followed by `padding`.
 #[inline]
-fn filled<const N: usize>(list: &[i32], others: i32) -> [i32; N] {
+fn filled<const N: usize>(list: &[i32], padding: i32) -> [i32; N] {
     list.try_into().unwrap_or_else(|_| {
-        let mut all = [others; N];
-        all.iter_mut().zip(list).for_each(|(to, from)| *to = *from);
-        all
+        let mut numbers = [padding; N];
+        for (element, number) in numbers.iter_mut().zip(list) {
+            *element = *number;
+        }
+        numbers
     })
 }
 
@@ -268,19 +270,19 @@ fn round(sum: i64, unit: i32, rounding: Rounding) -> u32 {
     };
     // The exponent of the lowest bit that is kept.
     let last = exponent.max(least) - digits;
-    let kept = match last - unit {
+    let significand = match last - unit {
         ..=0 => magnitude << (unit - last).min(63),
         drop if rounding == Rounding::Half => to_nearest(magnitude, drop as u32),
         drop => magnitude >> drop.min(63),
     };
-    if kept == 0 {
+    if significand == 0 {
         return sign;
     }
-    let exponent = kept.ilog2() as i32 + last;
+    let exponent = significand.ilog2() as i32 + last;
     if exponent >= limit {
         return sign | INFINITY;
     }
-    sign | number(kept, last)
+    sign | number(significand, last)
 }
 
 /// A magnitude without its lowest bits, rounded to nearest, ties to even.

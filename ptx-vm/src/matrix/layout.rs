@@ -84,11 +84,17 @@ impl Layout {
 }
 
 /// An element of a factor: element `k` of a line, which is a row of the first or a column of the second factor. Factors of more lines than
-/// `most` consist of tiles with that many. All sizes are powers of two.
+/// `max_lines` consist of tiles with that many. All sizes are powers of two.
 #[inline(always)]
-const fn factor(elements: usize, most: usize, size: [usize; 2], line: usize, k: usize) -> Position {
+const fn factor(
+    elements: usize,
+    max_lines: usize,
+    size: [usize; 2],
+    line: usize,
+    k: usize,
+) -> Position {
     let [lines, length] = size;
-    let tile = if lines < most { lines } else { most };
+    let tile = if lines < max_lines { lines } else { max_lines };
     let halves = tile / 8;
     let word = k >> elements.trailing_zeros();
     let registers = (length >> elements.trailing_zeros()) / 4 * halves;

@@ -42,10 +42,10 @@ impl Operation {
         };
         let product = MatrixProduct::of(modifiers)?;
         let [a, b] = product.factors;
-        let layouts = modifiers
+        let mut layouts = modifiers
             .iter()
-            .filter(|m| matches!(m, Modifier::Row | Modifier::Col));
-        let mut layouts = layouts.map(|m| *m == Modifier::Row);
+            .filter(|m| matches!(m, Modifier::Row | Modifier::Col))
+            .map(|m| *m == Modifier::Row);
         let groups = has(Modifier::KindMxf4) || has(Modifier::KindMxf4nvf4);
         let scales = if has(Modifier::ScaleVec4X) {
             4

@@ -11,53 +11,56 @@ const WORD: usize = 4;
 
 impl Device {
     /// Copies bytes out of memory.
-    pub(crate) fn read_bytes(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        self.check(address, into.len())?;
+    pub(crate) fn read_bytes(&self, address: u64, destination: &mut [u8]) -> Result<(), Fault> {
+        self.check(address, destination.len())?;
         let mut position = address;
-        let mut remaining = into;
+        let mut remaining = destination;
         while !remaining.is_empty() {
-            let (here, after) = remaining.split_at_mut(on_page(position, remaining.len()));
+            let (bytes_on_page, next_pages) =
+                remaining.split_at_mut(on_page(position, remaining.len()));
             match self.used_page(position) {
-                None => here.fill(0),
+                None => bytes_on_page.fill(0),
                 Some(words) => {
                     let first = ((position - GLOBAL) % PAGE) as usize;
-                    for (byte, to) in (first..).zip(here.iter_mut()) {
-                        let word = words.get(byte / WORD);
-                        let word = word.map_or(0, |w| w.load(Ordering::Relaxed));
-                        *to = word.to_le_bytes()[byte % WORD];
+                    for (offset, byte) in (first..).zip(bytes_on_page.iter_mut()) {
+                        let word = words
+                            .get(offset / WORD)
+                            .map_or(0, |w| w.load(Ordering::Relaxed));
+                        *byte = word.to_le_bytes()[offset % WORD];
                     }
                 }
             }
-            position += here.len() as u64;
-            remaining = after;
+            position += bytes_on_page.len() as u64;
+            remaining = next_pages;
         }
         Ok(())
     }
 
     /// Copies bytes into memory.
-    pub(crate) fn write_bytes(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
-        self.check(address, from.len())?;
+    pub(crate) fn write_bytes(&self, address: u64, source: &[u8]) -> Result<(), Fault> {
+        self.check(address, source.len())?;
         let mut position = address;
-        let mut remaining = from;
+        let mut remaining = source;
         while !remaining.is_empty() {
-            let (here, after) = remaining.split_at(on_page(position, remaining.len()));
-            if self.used_page(position).is_some() || here.iter().any(|byte| *byte != 0) {
-                self.write_part(position, here)?;
+            let (bytes_on_page, next_pages) =
+                remaining.split_at(on_page(position, remaining.len()));
+            if self.used_page(position).is_some() || bytes_on_page.iter().any(|byte| *byte != 0) {
+                self.write_part(position, bytes_on_page)?;
             }
-            position += here.len() as u64;
-            remaining = after;
+            position += bytes_on_page.len() as u64;
+            remaining = next_pages;
         }
         Ok(())
     }
 
     /// Writes bytes of one page, word by word between its ends.
-    fn write_part(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
+    fn write_part(&self, address: u64, source: &[u8]) -> Result<(), Fault> {
         let bytes_before_word = (address.next_multiple_of(WORD as u64) - address) as usize;
-        let (first, aligned) = from.split_at(bytes_before_word.min(from.len()));
+        let (head, aligned) = source.split_at(bytes_before_word.min(source.len()));
         let words = aligned.chunks_exact(WORD);
-        let last = words.remainder();
+        let tail = words.remainder();
         let mut position = address;
-        for byte in first {
+        for byte in head {
             self.write(position, 1, (*byte).into())?;
             position += 1;
         }
@@ -66,7 +69,7 @@ impl Device {
             self.write(position, WORD as u8, word.into())?;
             position += WORD as u64;
         }
-        for byte in last {
+        for byte in tail {
             self.write(position, 1, (*byte).into())?;
             position += 1;
         }
@@ -90,6 +93,6 @@ impl Device {
 
 /// The number of bytes of a range that are on the page of the first one.
 fn on_page(address: u64, bytes: usize) -> usize {
-    let rest_of_page = PAGE - (address - GLOBAL) % PAGE;
-    bytes.min(rest_of_page as usize)
+    let bytes_to_end_of_page = PAGE - (address - GLOBAL) % PAGE;
+    bytes.min(bytes_to_end_of_page as usize)
 }

@@ -347,8 +347,8 @@ impl Device {
             }
             _ => {
                 for lane in lanes(mask) {
-                    let written = self.write(addresses[lane], bytes, values[lane].into());
-                    written.map_err(|_| lane)?;
+                    self.write(addresses[lane], bytes, values[lane].into())
+                        .map_err(|_| lane)?;
                 }
             }
         }

@@ -44,7 +44,7 @@ impl Heap {
         let size = bytes.max(1).div_ceil(16).saturating_add(1);
         let size = size.saturating_mul(16);
         let start = (self.next).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
-            next.checked_add(size).filter(|after| *after <= self.end)
+            next.checked_add(size).filter(|end| *end <= self.end)
         });
         if start.is_ok() {
             self.live.fetch_add(1, Ordering::Relaxed);

@@ -81,8 +81,9 @@ fn scatter<const N: usize>(
     values: &Double,
 ) -> Result<(), usize> {
     for lane in lanes(mask) {
-        let destination = range::<N>(offsets[lane]).and_then(|range| memory.get_mut(range));
-        let destination = destination.ok_or(lane)?;
+        let destination = range::<N>(offsets[lane])
+            .and_then(|range| memory.get_mut(range))
+            .ok_or(lane)?;
         destination.copy_from_slice(&values[lane].to_le_bytes()[..N]);
     }
     Ok(())

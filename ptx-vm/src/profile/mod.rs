@@ -79,8 +79,8 @@ impl Profile {
             let Some(function) = program.function(id) else {
                 continue;
             };
-            let executed = (0u32..).zip(&function.steps);
-            let mut executed = executed
+            let mut executed = (0u32..)
+                .zip(&function.steps)
                 .filter_map(|(index, step)| Some((step.inst, counts.get(id, index)?)))
                 .peekable();
             if executed.peek().is_none() {

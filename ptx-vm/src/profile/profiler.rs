@@ -87,8 +87,8 @@ impl Observer for Profiler {
     fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         let count = self
             .counts
-            .count_of_step(execution.function_id, execution.step_index);
-        let count = count.memory_in(touch.memory.space());
+            .count_of_step(execution.function_id, execution.step_index)
+            .memory_in(touch.memory.space());
         count.bytes += touch.bytes * u64::from(touch.lanes.count_ones());
         let step = execution
             .function

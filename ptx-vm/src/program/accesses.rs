@@ -25,7 +25,7 @@ pub(super) fn window(context: &Context<'_>, inst: InstId) -> Window {
     }
 }
 
-/// The address operand of an instruction. A variable on the stack or a parameter of the kernel is where it is.
+/// The address operand of an instruction. A variable on the stack or a parameter of the kernel has its own window.
 pub(super) fn address_of(
     context: &mut Context<'_>,
     operand: Operand,
@@ -80,13 +80,13 @@ fn memory_access(
         return Some(step(Box::new(Access {
             address,
             bytes,
-            places: accessed(context, selected.operands[data]?, ty)?,
+            places: data_places(context, selected.operands[data]?, ty)?,
             ty,
         })));
     }
     let operands = unaliased(context, selected)?;
     let count = selected.lengths[data].unwrap_or(1);
-    let first = context.code.ops.len() as u32;
+    let start = context.code.ops.len() as u32;
     let mut elements = Vec::new();
     for element in 0..count {
         let place = context.code.new_register(ty.bits());
@@ -98,17 +98,17 @@ fn memory_access(
     Some(Step::Atomic(Box::new(Atomic {
         address,
         elements,
-        start: first,
+        start,
     })))
 }
 
 /// The places that a load writes or a store reads; `None` where an element is dropped.
-fn accessed(
+fn data_places(
     context: &mut Context<'_>,
-    written: Operand,
+    data: Operand,
     ty: ScalarType,
 ) -> Option<Vec<Option<Place>>> {
-    let parts = match written {
+    let parts = match data {
         Operand::Vector(list) => context.facts.body().pool().list(list).to_vec(),
         other => vec![other],
     };
@@ -122,21 +122,25 @@ fn accessed(
     Some(places)
 }
 
-/// The places of the operands of an atomic operation, of which no source is a result. It changes one element and one lane after the other, so sources that are results, too, are
-/// copied first.
+/// The places of the operands of an atomic operation, of which no source is a result: elements and lanes are changed one after the other, so a source
+/// that is also a result is copied first.
 fn unaliased(context: &mut Context<'_>, selected: &SelectedForm) -> Option<Vec<Option<Source>>> {
     let mut operands = Places::new(context, selected)?.operands;
-    let result = selected.position_of(Role::Def);
-    let results = result.and_then(|index| operands.get(index)?.clone());
-    let results = results.unwrap_or_default();
-    let declared = selected.form.operands().iter().zip(&mut operands);
-    let sources =
-        declared.filter(|(declared, _)| !matches!(declared.role(), Role::Def | Role::ReadWrite));
+    let results = selected
+        .position_of(Role::Def)
+        .and_then(|index| operands.get(index)?.clone())
+        .unwrap_or_default();
+    let sources = selected
+        .form
+        .operands()
+        .iter()
+        .zip(&mut operands)
+        .filter(|(form_operand, _)| !matches!(form_operand.role(), Role::Def | Role::ReadWrite));
     for place in sources.flat_map(|(_, places)| places).flatten() {
         if results.contains(place) {
-            let kept = context.code.new_register(context.code.width(*place));
-            context.code.copy(kept, *place);
-            *place = kept;
+            let copy = context.code.new_register(context.code.width(*place));
+            context.code.copy(copy, *place);
+            *place = copy;
         }
     }
     Some(operands)

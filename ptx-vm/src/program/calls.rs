@@ -35,12 +35,13 @@ pub(super) fn call(
         } else {
             interface.map(|i| i.returns)
         };
-        let formal = formal.unwrap_or_default();
-        let formal = formal.of(context.facts.module().params());
-        let into = &mut lists[usize::from(index > callee_index)];
+        let formal = formal
+            .unwrap_or_default()
+            .of(context.facts.module().params());
+        let arguments = &mut lists[usize::from(index > callee_index)];
         for (index, &part) in context.facts.body().pool().list(*list).iter().enumerate() {
             let ty = formal.get(index).and_then(|param: &Param| param.ty.known());
-            into.push(argument(context, part, ty).ok_or(OPERANDS)?);
+            arguments.push(argument(context, part, ty).ok_or(OPERANDS)?);
             last_bytes = match part {
                 Operand::Var(var) => context.frame.sizes.get(&var).copied().unwrap_or(0),
                 _ => 0,

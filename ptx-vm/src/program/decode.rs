@@ -71,7 +71,7 @@ pub(super) fn function(
         steps.push(Target {
             guard,
             step,
-            before: (start, end),
+            operand_ops: (start, end),
             inst,
             rank,
         });
@@ -100,8 +100,8 @@ fn registers_of_param(
     };
     let mut registers_of_body = body.registers().iter();
     let register = registers_of_body.find(|(_, register)| register.decl == decl);
-    let variables = register.into_iter();
-    variables
+    register
+        .into_iter()
         .flat_map(|(register, _)| numbers.of(register.into()))
         .filter_map(|variable| registers.get(variable.index()).copied())
         .collect()

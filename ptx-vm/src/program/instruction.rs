@@ -41,12 +41,13 @@ impl<'a> Labels<'a> {
 
     /// The steps that a table leads to, in order.
     fn steps_of_table(&mut self, facts: FunctionFacts<'a>, table: LabelId) -> Option<Arc<[u32]>> {
-        if let Some(known) = self.decoded.get(&table) {
-            return known.clone();
+        if let Some(steps) = self.decoded.get(&table) {
+            return steps.clone();
         }
         let targets = self.tables.targets(facts, table).into_iter();
-        let steps = targets.map(|label| self.steps.get(&label?).copied());
-        let steps: Option<Arc<[u32]>> = steps.collect();
+        let steps: Option<Arc<[u32]>> = targets
+            .map(|label| self.steps.get(&label?).copied())
+            .collect();
         self.decoded.insert(table, steps.clone());
         steps
     }
@@ -73,7 +74,7 @@ pub(super) fn decode<'a>(
     let step = match facts.flow() {
         Flow::Next => ordinary(context, queries, inst),
         Flow::Jump => match facts.targets() {
-            Targets::Label(label) => labels.steps.get(&label).map(|&to| Step::Jump(to)),
+            Targets::Label(label) => labels.steps.get(&label).map(|&step| Step::Jump(step)),
             _ => None,
         }
         .ok_or("unknown branch target"),
@@ -212,35 +213,35 @@ fn folded(context: &mut Context<'_>, inst: InstId, selected: &SelectedForm) -> O
     let mut sources = Vec::new();
     let mut results = Vec::new();
     let mut video = Video::default();
-    for (index, operand) in selected.form.operands().iter().enumerate() {
-        let Some(written) = selected.operands[index] else {
+    for (index, form_operand) in selected.form.operands().iter().enumerate() {
+        let Some(operand) = selected.operands[index] else {
             continue;
         };
         let ty = selected.types[index];
-        match operand.role() {
-            Role::Def if written == Operand::Sink => results.push(Vec::new()),
+        match form_operand.role() {
+            Role::Def if operand == Operand::Sink => results.push(Vec::new()),
             Role::Def => {
-                let written = part(context, written, &mut video.into);
-                let places = context.destinations(written)?.into_iter();
+                let operand = without_selector(context, operand, &mut video.into);
+                let places = context.destinations(operand)?.into_iter();
                 let bits = ty.map_or(32, ScalarType::bits);
                 let places = places.map(|p| p.unwrap_or_else(|| context.code.temporary(bits)));
                 results.push(places.collect());
             }
             Role::Use | Role::Imm | Role::Sreg => {
-                let first_part = sources.len();
+                let first_source = sources.len();
                 let mut selector = None;
-                let plain = match written {
+                let operand = match operand {
                     Operand::Neg(inner) => {
-                        *video.negative.get_mut(first_part)? = true;
+                        *video.negative.get_mut(first_source)? = true;
                         context.facts.body().pool().get(inner)
                     }
                     other => other,
                 };
-                let plain = part(context, plain, &mut selector);
+                let operand = without_selector(context, operand, &mut selector);
                 if selector.is_some() {
-                    *video.parts.get_mut(first_part)? = selector;
+                    *video.parts.get_mut(first_source)? = selector;
                 }
-                sources.extend(context.source(plain, ty)?);
+                sources.extend(context.source(operand, ty)?);
             }
             _ => return None,
         }
@@ -260,12 +261,16 @@ fn folded(context: &mut Context<'_>, inst: InstId, selected: &SelectedForm) -> O
     })))
 }
 
-/// An operand without its selector of bytes or half-words, which is put into `found`.
-fn part(context: &Context<'_>, operand: Operand, found: &mut Option<Selector>) -> Operand {
+/// An operand without its selector of bytes or half-words, which is put into `found_selector`.
+fn without_selector(
+    context: &Context<'_>,
+    operand: Operand,
+    found_selector: &mut Option<Selector>,
+) -> Operand {
     match operand {
-        Operand::Component(selector, at) if selector.element().is_none() => {
-            *found = Some(selector);
-            context.facts.body().pool().get(at)
+        Operand::Component(selector, inner) if selector.element().is_none() => {
+            *found_selector = Some(selector);
+            context.facts.body().pool().get(inner)
         }
         other => other,
     }

@@ -49,11 +49,10 @@ impl Context<'_> {
         operand: Operand,
         ty: Option<ScalarType>,
     ) -> Option<Vec<Place>> {
-        let body = self.facts.body();
-        let pool = body.pool();
+        let pool = self.facts.body().pool();
         Some(match operand {
             Operand::Reg(register) => self.register(register, None),
-            Operand::Component(selector, at) => match pool.get(at) {
+            Operand::Component(selector, vector) => match pool.get(vector) {
                 Operand::Reg(register) => self.register(register, Some(selector.element()?)),
                 Operand::Special(register) => {
                     vec![self.special(register, selector.element()?)]
@@ -68,13 +67,13 @@ impl Context<'_> {
             }
             Operand::Small(value) => vec![self.integer(i128::from(value) as u128, ty)],
             Operand::Imm(id) => vec![self.immediate(pool.immediate(id)?.value, ty)?],
-            Operand::Not(at) => {
-                let inner = self.source(pool.get(at), ty)?;
-                let [Place::Predicate(at)] = inner[..] else {
+            Operand::Not(inner) => {
+                let inner = self.source(pool.get(inner), ty)?;
+                let [Place::Predicate(predicate)] = inner[..] else {
                     return None;
                 };
                 let kind = Kind::Predicate(Logic::Not);
-                vec![Place::Predicate(self.code.predicate(kind, [at; 3]))]
+                vec![Place::Predicate(self.code.predicate(kind, [predicate; 3]))]
             }
             Operand::Vector(list) => {
                 let mut places = Vec::new();
@@ -127,17 +126,17 @@ impl Context<'_> {
         };
         let code = &mut self.code;
         Some(match place {
-            Place::Word(at) => {
-                let by = code.constant_word(offset as u32);
-                let sum = code.word(Kind::Word(Integer::Add), [at, by, by]);
+            Place::Word(word) => {
+                let addend = code.constant_word(offset as u32);
+                let sum = code.word(Kind::Word(Integer::Add), [word, addend, addend]);
                 match code.width(place) {
                     32 => Place::Word(sum),
                     width => code.extend(Place::Word(sum), width, false),
                 }
             }
-            Place::Double(at) => {
-                let by = code.constant_double(offset as u64);
-                Place::Double(code.double(Kind::Double(Integer::Add), [at, by, by]))
+            Place::Double(double) => {
+                let addend = code.constant_double(offset as u64);
+                Place::Double(code.double(Kind::Double(Integer::Add), [double, addend, addend]))
             }
             Place::Predicate(_) | Place::Quad(_) => return None,
         })
@@ -211,19 +210,25 @@ impl Context<'_> {
             (Base::Register(place), _) => {
                 let code = &mut self.code;
                 let sum = match place {
-                    Place::Word(at) => {
-                        let by = code.constant_word(address.offset as u32);
-                        Place::Word(code.word(Kind::Word(Integer::Add), [at, by, by]))
+                    Place::Word(word) => {
+                        let addend = code.constant_word(address.offset as u32);
+                        Place::Word(code.word(Kind::Word(Integer::Add), [word, addend, addend]))
                     }
-                    Place::Double(at) => {
-                        let by = code.constant_double(address.offset);
-                        Place::Double(code.double(Kind::Double(Integer::Add), [at, by, by]))
+                    Place::Double(double) => {
+                        let addend = code.constant_double(address.offset);
+                        Place::Double(
+                            code.double(Kind::Double(Integer::Add), [double, addend, addend]),
+                        )
                     }
                     Place::Predicate(_) | Place::Quad(_) => return None,
                 };
                 Some(match (sum, bits) {
-                    (Place::Word(at), 33..) => Place::Double(code.double(Kind::Widen, [at, 0, 0])),
-                    (Place::Double(at), ..=32) => Place::Word(code.word(Kind::Narrow, [at, 0, 0])),
+                    (Place::Word(word), 33..) => {
+                        Place::Double(code.double(Kind::Widen, [word, 0, 0]))
+                    }
+                    (Place::Double(double), ..=32) => {
+                        Place::Word(code.word(Kind::Narrow, [double, 0, 0]))
+                    }
                     (sum, _) => sum,
                 })
             }
@@ -264,7 +269,7 @@ impl Context<'_> {
                 [place] => Some(Address::new(window, Base::Register(place), 0)),
                 _ => None,
             },
-            Operand::Component(selector, at) => match pool.get(at) {
+            Operand::Component(selector, vector) => match pool.get(vector) {
                 Operand::Reg(register) => match self.register(register, selector.element())[..] {
                     [place] => Some(Address::new(window, Base::Register(place), 0)),
                     _ => None,
@@ -319,10 +324,10 @@ impl Context<'_> {
     fn element_bytes(&self, array: Operand) -> Option<u64> {
         match array {
             Operand::Symbol(symbol) => self.variables.element_bytes(symbol),
-            Operand::Var(var) => {
-                let local = self.variables.local_element_bytes(self.id, var);
-                local.or_else(|| self.frame.elements.get(&var).copied())
-            }
+            Operand::Var(var) => self
+                .variables
+                .local_element_bytes(self.id, var)
+                .or_else(|| self.frame.elements.get(&var).copied()),
             _ => None,
         }
     }
@@ -341,12 +346,12 @@ impl Context<'_> {
         };
         let code = &mut self.code;
         let bytes = match index {
-            Place::Word(at) => {
+            Place::Word(word) => {
                 let (scale, offset) = (
                     code.constant_word(scale as u32),
                     code.constant_word(offset as u32),
                 );
-                let bytes = code.word(Kind::Word(Integer::Mul), [at, scale, scale]);
+                let bytes = code.word(Kind::Word(Integer::Mul), [word, scale, scale]);
                 let bytes = code.word(Kind::Word(Integer::Add), [bytes, offset, offset]);
                 match array.window {
                     Window::Generic | Window::State(StateSpace::Global) => {
@@ -355,9 +360,9 @@ impl Context<'_> {
                     _ => Place::Word(bytes),
                 }
             }
-            Place::Double(at) => {
+            Place::Double(double) => {
                 let (scale, offset) = (code.constant_double(scale), code.constant_double(offset));
-                let bytes = code.double(Kind::Double(Integer::Mul), [at, scale, scale]);
+                let bytes = code.double(Kind::Double(Integer::Mul), [double, scale, scale]);
                 let kind = Kind::Double(Integer::Add);
                 Place::Double(code.double(kind, [bytes, offset, offset]))
             }

@@ -28,39 +28,39 @@ impl Places {
     /// The places of the operands. Several registers in the place of one value are put together, and results are taken apart by
     /// [`take_apart`](Self::take_apart).
     pub(super) fn new(context: &mut Context<'_>, selected: &SelectedForm) -> Option<Self> {
-        let mut all = Self {
+        let mut places = Self {
             operands: Vec::new(),
             split: Vec::new(),
         };
-        for (index, operand) in selected.form.operands().iter().enumerate() {
-            let written = selected.operands[index].filter(|o| *o != Operand::Sink);
-            let Some(written) = written else {
-                all.operands.push(None);
+        for (index, form_operand) in selected.form.operands().iter().enumerate() {
+            let Some(operand) = selected.operands[index].filter(|o| *o != Operand::Sink) else {
+                places.operands.push(None);
                 continue;
             };
-            let (ty, scalar) = (selected.types[index], operand.length() == Length::Scalar);
-            let places = match operand.role() {
-                Role::Def | Role::ReadWrite => Some(all.result(context, written, ty, scalar)?),
+            let ty = selected.types[index];
+            let scalar = form_operand.length() == Length::Scalar;
+            let source = match form_operand.role() {
+                Role::Def | Role::ReadWrite => Some(places.result(context, operand, ty, scalar)?),
                 Role::Use | Role::Imm | Role::Sreg | Role::Symbol | Role::Func => {
-                    Some(source(context, written, ty, scalar)?)
+                    Some(source(context, operand, ty, scalar)?)
                 }
                 _ => None,
             };
-            all.operands.push(places);
+            places.operands.push(source);
         }
-        Some(all)
+        Some(places)
     }
 
     /// The place of a result: elements that are dropped have a separate place.
     fn result(
         &mut self,
         context: &mut Context<'_>,
-        written: Operand,
+        operand: Operand,
         ty: Option<ScalarType>,
         scalar: bool,
     ) -> Option<Source> {
-        let elements = context.destinations(written)?;
-        if scalar && (elements.len() > 1 || matches!(written, Operand::Vector(_))) {
+        let elements = context.destinations(operand)?;
+        if scalar && (elements.len() > 1 || matches!(operand, Operand::Vector(_))) {
             let joined = context.code.new_register(ty?.bits());
             self.split.push(Split {
                 parts: elements,
@@ -69,8 +69,9 @@ impl Places {
             return Some(vec![joined]);
         }
         let bits = ty.map_or(32, ScalarType::bits);
-        let places = elements.into_iter();
-        let places = places.map(|place| place.unwrap_or_else(|| context.code.temporary(bits)));
+        let places = elements
+            .into_iter()
+            .map(|place| place.unwrap_or_else(|| context.code.temporary(bits)));
         Some(places.collect())
     }
 
@@ -86,14 +87,14 @@ impl Places {
 /// The places of a value that is read. Parts of one value are put together.
 fn source(
     context: &mut Context<'_>,
-    written: Operand,
+    operand: Operand,
     ty: Option<ScalarType>,
     scalar: bool,
 ) -> Option<Source> {
     let Some(ty) = ty.filter(|_| scalar) else {
-        return context.source(written, ty);
+        return context.source(operand, ty);
     };
-    let elements = match written {
+    let elements = match operand {
         Operand::Vector(list) => {
             let parts = context.facts.body().pool().list(list).to_vec();
             let bits = ty.bits() / (parts.len().max(1) as u16);
@@ -123,37 +124,40 @@ fn joined(
 ) -> Option<Place> {
     if bits == 128 {
         let (low, high) = elements.split_at_checked(elements.len() / 2)?;
-        let to = context.code.new_register(128);
+        let joined_register = context.code.new_register(128);
         for (half, elements) in (0..).zip([low, high]) {
-            let from = match (part_bits, elements) {
+            let place = match (part_bits, elements) {
                 (64, [only]) => *only,
                 _ => joined(context, elements, 64, part_bits)?,
             };
-            let Place::Double(from) = from else {
+            let Place::Double(source) = place else {
                 return None;
             };
             let code = &mut context.code;
-            code.push(Kind::Double(Integer::Copy), to.index() + half, [from; 3]);
+            let destination = joined_register.index() + half;
+            code.push(Kind::Double(Integer::Copy), destination, [source; 3]);
         }
-        return Some(to);
+        return Some(joined_register);
     }
     let code = &mut context.code;
     let mut packed: Option<Place> = None;
-    for (n, element) in elements.iter().enumerate() {
-        let shift = n as u16 * part_bits;
+    for (position, element) in elements.iter().enumerate() {
+        let shift = position as u16 * part_bits;
         let part = match (bits, *element) {
-            (64, Place::Word(at)) => Place::Double(code.double(Kind::Widen, [at, 0, 0])),
+            (64, Place::Word(word)) => Place::Double(code.double(Kind::Widen, [word, 0, 0])),
             (_, other) => other,
         };
         let part = match (part, shift) {
             (part, 0) => part,
-            (Place::Double(at), _) => {
-                let by = code.constant_double(shift.into());
-                Place::Double(code.double(Kind::Double(Integer::ShiftLeft), [at, by, by]))
+            (Place::Double(double), _) => {
+                let amount = code.constant_double(shift.into());
+                Place::Double(
+                    code.double(Kind::Double(Integer::ShiftLeft), [double, amount, amount]),
+                )
             }
-            (Place::Word(at), _) => {
-                let by = code.constant_word(shift.into());
-                Place::Word(code.word(Kind::Word(Integer::ShiftLeft), [at, by, by]))
+            (Place::Word(word), _) => {
+                let amount = code.constant_word(shift.into());
+                Place::Word(code.word(Kind::Word(Integer::ShiftLeft), [word, amount, amount]))
             }
             _ => return None,
         };
@@ -176,11 +180,13 @@ fn take_apart(context: &mut Context<'_>, elements: &[Option<Place>], whole: Plac
     let code = &mut context.code;
     let total = code.width(whole);
     let part_bits = total / (elements.len().max(1) as u16);
-    for (n, element) in elements.iter().enumerate() {
-        let Some(to) = *element else { continue };
-        let shift = n as u32 * u32::from(part_bits);
+    for (position, element) in elements.iter().enumerate() {
+        let Some(destination) = *element else {
+            continue;
+        };
+        let shift = position as u32 * u32::from(part_bits);
         let part = part(context, whole, shift, part_bits)?;
-        context.code.copy(to, part);
+        context.code.copy(destination, part);
     }
     Some(())
 }
@@ -202,13 +208,13 @@ fn part(context: &mut Context<'_>, whole: Place, shift: u32, part_bits: u16) -> 
         }
         Place::Double(shifted) => {
             let half = code.word(Kind::Narrow, [shifted, 0, shift / 32]);
-            let by = code.constant_word(shift % 32);
-            let shifted = code.word(shift_right, [half, by, by]);
+            let amount = code.constant_word(shift % 32);
+            let shifted = code.word(shift_right, [half, amount, amount]);
             code.extend(Place::Word(shifted), part_bits, false)
         }
         Place::Word(shifted) => {
-            let by = code.constant_word(shift);
-            let shifted = code.word(shift_right, [shifted, by, by]);
+            let amount = code.constant_word(shift);
+            let shifted = code.word(shift_right, [shifted, amount, amount]);
             code.extend(Place::Word(shifted), part_bits, false)
         }
         Place::Predicate(_) => return None,

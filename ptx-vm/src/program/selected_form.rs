@@ -57,8 +57,8 @@ pub(super) fn select_form(
                     | (Nesting::Vector(_), Operand::Vector(list)) => {
                         pool.list(list).get(part).copied()
                     }
-                    (Nesting::Pair, Operand::Pair(at)) => Some(pool.pair(at).1),
-                    (Nesting::Whole, Operand::Pair(at)) => Some(pool.pair(at).0),
+                    (Nesting::Pair, Operand::Pair(pair)) => Some(pool.pair(pair).1),
+                    (Nesting::Whole, Operand::Pair(pair)) => Some(pool.pair(pair).0),
                     _ => Some(written_operand),
                 }
             }));

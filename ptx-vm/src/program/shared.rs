@@ -78,12 +78,14 @@ impl Declarations {
         let added = self.0.iter().filter(|variable| variable.size.is_none());
         let align = added.clone().map(|variable| variable.align).max();
         let align = align.unwrap_or(1).max(DYNAMIC_ALIGN);
-        let most = kernels.values().map(Layout::bytes).max();
-        let most = most.unwrap_or(0).max(common.bytes());
+        let max_bytes = kernels.values().map(Layout::bytes).max();
+        let max_bytes = max_bytes.unwrap_or(0).max(common.bytes());
         let sizes = SharedSizes {
             kernels: kernels.iter().map(|(&id, l)| (id, l.bytes())).collect(),
             common: common.bytes(),
-            dynamic: most.checked_next_multiple_of(align).unwrap_or(u64::MAX),
+            dynamic: max_bytes
+                .checked_next_multiple_of(align)
+                .unwrap_or(u64::MAX),
             align,
         };
         addresses.extend(added.map(|variable| (variable.name, sizes.dynamic)));
@@ -102,12 +104,10 @@ impl SharedSizes {
         let end_of_kernel = self.kernels.get(&kernel).copied().unwrap_or(self.common);
         match added {
             0 => end_of_kernel,
-            added => {
-                let end_of_kernel = end_of_kernel.checked_next_multiple_of(self.align);
-                end_of_kernel
-                    .unwrap_or(u64::MAX)
-                    .saturating_add(added.into())
-            }
+            added => end_of_kernel
+                .checked_next_multiple_of(self.align)
+                .unwrap_or(u64::MAX)
+                .saturating_add(added.into()),
         }
     }
 

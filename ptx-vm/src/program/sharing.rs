@@ -70,8 +70,7 @@ fn orders(facts: &Facts<'_>) -> bool {
     if !facts.is_known() {
         return true;
     }
-    let mut shared = facts.memory().filter(is_shared);
-    shared.any(|access| {
+    facts.memory().filter(is_shared).any(|access| {
         facts.is_volatile()
             || matches!(access.access, Access::ReadWrite | Access::ReadModifyWrite)
             || access.order.is_some_and(|order| order != Modifier::Weak)

@@ -14,7 +14,7 @@ pub(crate) struct Target {
     pub(crate) guard: Option<(u32, bool)>,
     pub(crate) step: Step,
     /// Operations that compute operands of the step, by their first and one past their last.
-    pub(crate) before: (u32, u32),
+    pub(crate) operand_ops: (u32, u32),
     pub(crate) inst: InstId,
     /// The position of its block in an order in which a block comes before those that post-dominate it.
     pub(crate) rank: u32,

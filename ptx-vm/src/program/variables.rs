@@ -30,7 +30,7 @@ pub(crate) const SHARED_STRIDE: u64 = 1 << 24;
 /// Bytes between variables in `.global` and `.const`.
 const GAP: u64 = 16;
 
-/// A value that is written into a variable at the start.
+/// A value that is written into a variable before the first launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Initial {
     pub(crate) address: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Variables {
     sizes: HashMap<Name, u64>,
     /// The bytes of the elements of arrays.
     elements: HashMap<Name, u64>,
-    /// The bytes that are written at the start.
+    /// The bytes that are written before the first launch.
     pub(crate) initial: Vec<Initial>,
     /// Ranges of addresses in `.global` and `.const`, by name.
     pub(crate) ranges: Vec<(Box<str>, u64, u64)>,
@@ -73,7 +73,7 @@ pub(crate) struct Object {
 /// The declarations of variables of the module, or of a function.
 struct Scope<'m> {
     module: &'m Module,
-    all: &'m Declarations,
+    declarations: &'m Declarations,
     /// The declarations that are not removed, in the order of the text.
     order: Vec<DeclId>,
     pool: &'m OperandPool,
@@ -95,8 +95,8 @@ struct Range {
     stride: u64,
 }
 
-/// A variable in `.global` or `.const` that has its address.
-struct Placed {
+/// A variable in `.global` or `.const`, with its address.
+struct PlacedVariable {
     declarator: Declarator,
     decl: VarDecl,
     address: u64,
@@ -121,7 +121,7 @@ impl Variables {
         };
         let scope = Scope {
             module,
-            all: module.declarations(),
+            declarations: module.declarations(),
             order: module
                 .items()
                 .filter_map(|(_, item)| match item {
@@ -138,7 +138,7 @@ impl Variables {
             if let Some(body) = module.body(id) {
                 let scope = Scope {
                     module,
-                    all: body.declarations(),
+                    declarations: body.declarations(),
                     order: declaration_order(body),
                     pool: body.pool(),
                     function: Some(id),
@@ -165,10 +165,10 @@ impl Variables {
     }
 
     /// Gives the variables of a scope their addresses, and returns those that may have initial values.
-    fn place(&mut self, scope: &Scope<'_>, layouts: &mut Layouts<'_>) -> Vec<Placed> {
+    fn place(&mut self, scope: &Scope<'_>, layouts: &mut Layouts<'_>) -> Vec<PlacedVariable> {
         let mut placed = Vec::new();
         for &id in &scope.order {
-            let decl = &scope.all.decls[id];
+            let decl = &scope.declarations.decls[id];
             let space = decl.space.base();
             if !matches!(
                 space,
@@ -176,44 +176,44 @@ impl Variables {
             ) {
                 continue;
             }
-            for declarator in scope.all.declarators(id) {
+            for declarator in scope.declarations.declarators(id) {
                 let layout = decl.layout(declarator, scope.pool);
                 let (size, align) = layout.map_or((Some(8), 8), |l| (l.size, l.align));
                 let count = scope.pool.integer(declarator.count);
-                let size_of_variable = size;
-                let stride = size.unwrap_or(0).checked_next_multiple_of(align.max(1));
-                let stride = stride.unwrap_or(u64::MAX);
-                let size = match count {
+                let stride = size
+                    .unwrap_or(0)
+                    .checked_next_multiple_of(align.max(1))
+                    .unwrap_or(u64::MAX);
+                let total_size = match count {
                     Some(count) => Some(stride.saturating_mul(count.max(1) as u64)),
                     None => size,
                 };
                 if space == StateSpace::Shared {
                     // The address of a shared variable depends on the other ones.
-                    if let Some(name) = self.name(scope, declarator, u64::MAX) {
+                    if let Some(name) = self.record_address(scope, declarator, u64::MAX) {
                         self.add_element_size(name, decl);
                         let users = match name {
                             Name::Symbol(symbol) => layouts.users.of_symbol(symbol),
                             Name::Local(function, _) => layouts.users.of_function(function),
                         };
-                        layouts.shared.add(name, size, align, users);
+                        layouts.shared.add(name, total_size, align, users);
                         layouts.add_range(count, name, stride);
-                        self.sizes.extend(size_of_variable.map(|size| (name, size)));
+                        self.sizes.extend(size.map(|size| (name, size)));
                     }
                     continue;
                 }
-                let offset = layouts.global.add(size.unwrap_or(0), align);
+                let offset = layouts.global.add(total_size.unwrap_or(0), align);
                 // Variables are apart, so that a checker finds accesses past their ends.
                 layouts.global.add(GAP, 1);
                 let address = GLOBAL.saturating_add(offset);
-                if let Some(first) = self.name(scope, declarator, address) {
+                if let Some(first) = self.record_address(scope, declarator, address) {
                     self.add_element_size(first, decl);
                     layouts.add_range(count, first, stride);
-                    self.sizes
-                        .extend(size_of_variable.map(|size| (first, size)));
+                    self.sizes.extend(size.map(|size| (first, size)));
                     let name = scope.module.name(declarator.name);
-                    let end = address.saturating_add(size.unwrap_or(0));
+                    let end = address.saturating_add(total_size.unwrap_or(0));
                     self.ranges.push((name.into(), address, end));
-                    placed.push(Placed {
+                    placed.push(PlacedVariable {
                         declarator: *declarator,
                         decl: *decl,
                         address,
@@ -247,8 +247,13 @@ impl Variables {
         self.elements.get(&Name::Local(function, var)).copied()
     }
 
-    /// Notes the address of a variable; `None` if it already has one, from an earlier declaration.
-    fn name(&mut self, scope: &Scope<'_>, declarator: &Declarator, address: u64) -> Option<Name> {
+    /// Records the address of a variable; `None` if it already has one, from an earlier declaration.
+    fn record_address(
+        &mut self,
+        scope: &Scope<'_>,
+        declarator: &Declarator,
+        address: u64,
+    ) -> Option<Name> {
         match (declarator.binding, scope.function) {
             (Binding::Symbol(symbol), _) => match self.symbols.entry(symbol) {
                 std::collections::hash_map::Entry::Occupied(_) => None,
@@ -380,8 +385,8 @@ impl Variables {
         self.locals.get(&(function, var)).copied()
     }
 
-    /// Notes the initial values of the variables of a scope.
-    fn initialize_all(&mut self, scope: &Scope<'_>, placed: &[Placed]) {
+    /// Records the initial values of the variables of a scope.
+    fn initialize_all(&mut self, scope: &Scope<'_>, placed: &[PlacedVariable]) {
         for variable in placed {
             let Some(ty) = variable.decl.ty.known() else {
                 continue;
@@ -398,22 +403,22 @@ impl Variables {
     }
 
     /// Adds the values of an initializer, without its braces.
-    fn flatten(&self, scope: &Scope<'_>, operand: Operand, into: &mut Vec<Value>) {
+    fn flatten(&self, scope: &Scope<'_>, operand: Operand, values: &mut Vec<Value>) {
         match operand {
             Operand::Absent => {}
             Operand::Vector(list) => {
                 for &part in scope.pool.list(list) {
-                    self.flatten(scope, part, into);
+                    self.flatten(scope, part, values);
                 }
             }
-            Operand::Masked(at) => {
-                let mask = scope.pool.integer(scope.pool.get(at)).unwrap_or(0) as u64;
-                let (_, whole) = scope.pool.pair(at);
-                let value = self.value(scope, whole).integer();
+            Operand::Masked(pair) => {
+                let mask = scope.pool.integer(scope.pool.get(pair)).unwrap_or(0) as u64;
+                let (_, masked) = scope.pool.pair(pair);
+                let value = self.value(scope, masked).integer();
                 let byte = value >> mask.trailing_zeros().min(63) & 0xff;
-                into.push(Value::Byte(byte as u8));
+                values.push(Value::Byte(byte as u8));
             }
-            other => into.push(self.value(scope, other)),
+            other => values.push(self.value(scope, other)),
         }
     }
 
@@ -423,16 +428,15 @@ impl Variables {
         match operand {
             Operand::Small(value) => Value::Integer(i64::from(value) as u64),
             Operand::Imm(id) => {
-                let value = pool.immediate(id).map(|i| i.value);
-                match value.map(|v| (v.kind(), v)) {
+                match pool.immediate(id).map(|i| i.value).map(|v| (v.kind(), v)) {
                     Some((ConstKind::Double, v)) => Value::Number(f64::from_bits(v.bits())),
                     // The bits of `0f…` are also those of variables of 64 bits, as in ptxas.
                     Some((_, v)) => Value::Integer(v.bits()),
                     None => Value::Integer(0),
                 }
             }
-            Operand::Generic(at) => {
-                let inner = pool.get(at);
+            Operand::Generic(inner) => {
+                let inner = pool.get(inner);
                 let base = match self.space(scope, inner) {
                     Some(StateSpace::Shared) => SHARED,
                     _ => 0,

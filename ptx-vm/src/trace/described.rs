@@ -50,7 +50,7 @@ pub(super) struct Descriptions {
     tables: Arc<FactTables>,
     queries: Queries<()>,
     entered: Option<FuncId>,
-    known: HashMap<(FuncId, u32), Arc<Described>>,
+    described: HashMap<(FuncId, u32), Arc<Described>>,
 }
 
 impl fmt::Debug for Descriptions {
@@ -65,7 +65,7 @@ impl Descriptions {
             tables: Arc::clone(ModuleFacts::new(module).tables()),
             queries: Queries::new(module),
             entered: None,
-            known: HashMap::new(),
+            described: HashMap::new(),
         }
     }
 
@@ -77,12 +77,12 @@ impl Descriptions {
         function: FuncId,
         step_index: u32,
     ) -> Arc<Described> {
-        if let Some(known) = self.known.get(&(function, step_index)) {
-            return Arc::clone(known);
+        if let Some(described) = self.described.get(&(function, step_index)) {
+            return Arc::clone(described);
         }
         let described = self.describe(module, program, function, step_index);
         let described = Arc::new(described.unwrap_or_default());
-        self.known
+        self.described
             .insert((function, step_index), Arc::clone(&described));
         described
     }
@@ -94,8 +94,8 @@ impl Descriptions {
         id: FuncId,
         step_index: u32,
     ) -> Option<Described> {
-        let facts = ModuleFacts::with_tables(module, Arc::clone(&self.tables)).ok()?;
-        let facts = facts.function(id)?;
+        let module_facts = ModuleFacts::with_tables(module, Arc::clone(&self.tables)).ok()?;
+        let facts = module_facts.function(id)?;
         if self.entered != Some(id) {
             self.queries.enter(module, id, facts.body());
             self.entered = Some(id);
@@ -180,7 +180,7 @@ impl<'a> Types<'a> {
         function: &Function,
         place: RegisterComponent,
         usage: Usage,
-        to: &mut Vec<Mentioned>,
+        mentions: &mut Vec<Mentioned>,
     ) {
         let declaration = self.facts.body().reg_decl_of(place.register);
         let declared = declaration.and_then(|declaration| declaration.ty.known());
@@ -198,8 +198,8 @@ impl<'a> Types<'a> {
                 place,
                 ty,
             };
-            if !to.iter().any(|m| m.register == mentioned.register) {
-                to.push(mentioned);
+            if !mentions.iter().any(|m| m.register == mentioned.register) {
+                mentions.push(mentioned);
             }
         }
     }
@@ -229,20 +229,20 @@ fn add_special_registers(
     facts: FunctionFacts<'_>,
     function: &Function,
     operands: &[TypedOperand],
-    to: &mut Vec<Mentioned>,
+    mentions: &mut Vec<Mentioned>,
 ) {
     let pool = facts.body().pool();
     for operand in operands {
-        let (written, element) = match operand.operand {
-            Operand::Component(selector, at) => (pool.get(at), selector.element()),
+        let (base, element) = match operand.operand {
+            Operand::Component(selector, vector) => (pool.get(vector), selector.element()),
             other => (other, None),
         };
-        let Operand::Special(wanted) = written else {
+        let Operand::Special(special) = base else {
             continue;
         };
         for &(register, lane, place) in &function.special {
-            if register == wanted && element.is_none_or(|element| element == lane) {
-                to.push(Mentioned {
+            if register == special && element.is_none_or(|element| element == lane) {
+                mentions.push(Mentioned {
                     register: StepRegister::Special(register, lane),
                     place,
                     ty: register.scalar_type(),

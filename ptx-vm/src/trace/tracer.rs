@@ -50,8 +50,8 @@ struct Pending {
 }
 
 fn values(mentioned: &[Mentioned], registers: &Registers) -> Vec<RegisterValues> {
-    let mentioned = mentioned.iter();
     mentioned
+        .iter()
         .map(|register| register.values(registers))
         .collect()
 }
