@@ -26,7 +26,7 @@ struct LintFinding {
     degree: Option<u32>,
 }
 
-/// The value of a dictionary that stands for `None`.
+/// The value of a dictionary that denotes `None`.
 fn none(py: Python<'_>) -> Bound<'_, PyAny> {
     py.None().into_bound(py)
 }
