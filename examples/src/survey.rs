@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ptx_analysis::calls::CallGraph;
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_ir::FunctionKind;
 use ptx_ir::facts::{ModuleFacts, Space};
-use ptx_ir::{FunctionKind, Statement};
 use ptx_isa::StateSpace;
 
 /// The results for a kernel.
@@ -65,13 +65,10 @@ fn accesses_in_loops(analysis: &FunctionAnalysis<'_>) -> usize {
         .cfg()
         .blocks()
         .filter(|(id, _)| analysis.loops().depth(*id) > 0)
-        .flat_map(|(_, block)| facts.body().range(block.first, block.end))
-        .filter(|(_, statement)| match statement {
-            Statement::Inst(inst) => facts
-                .inst(*inst)
-                .memory()
-                .any(|access| access.space == Space::State(StateSpace::Global)),
-            _ => false,
+        .flat_map(|(_, block)| block.insts(facts.body()))
+        .filter(|(_, inst)| {
+            let mut accesses = facts.inst(*inst).memory();
+            accesses.any(|access| access.space == Space::State(StateSpace::Global))
         })
         .count()
 }

@@ -478,12 +478,7 @@ fn branch_condition(
     threads: &mut ThreadValues<'_>,
     block: BlockId,
 ) -> Option<u128> {
-    let block = cfg.block(block)?;
-    let mut statements = facts.body().range(block.first, block.end).rev();
-    let (stmt, inst) = statements.find_map(|(stmt, statement)| match statement {
-        Statement::Inst(inst) => Some((stmt, inst)),
-        _ => None,
-    })?;
+    let (stmt, inst) = cfg.block(block)?.insts(facts.body()).next_back()?;
     let facts = facts.inst(inst);
     let (_, sense) = facts.guard_register()?;
     let guard = threads.guard(stmt, &facts)?;

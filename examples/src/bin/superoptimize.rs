@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use ptx_analysis::cfg::Block;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{EntityId, InstId, Statement, StmtId};
+use ptx_ir::{EntityId, InstId, StmtId};
 use ptx_isa::{Modifier, Opcode};
 use ptx_semantics::fold::{Operation, Video, fold};
 use ptx_semantics::smt::{Formula, Input, Sort, SortedTerm};
@@ -169,13 +169,7 @@ fn windows(
     analysis: &FunctionAnalysis<'_>,
     block: &Block,
 ) -> Vec<([InstId; 3], Formula)> {
-    let statements = function.body().range(block.first, block.end);
-    let insts: Vec<(StmtId, InstId)> = statements
-        .filter_map(|(stmt, statement)| match statement {
-            Statement::Inst(id) => Some((stmt, id)),
-            _ => None,
-        })
-        .collect();
+    let insts: Vec<(StmtId, InstId)> = block.insts(function.body()).collect();
     let mut windows = Vec::new();
     for &[(_, first), (_, second), (stmt, third)] in insts.array_windows() {
         let window = [first, second, third];

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, RegAccess, Space};
-use ptx_ir::{EntityId as _, FunctionKind, InstId, Operand, Statement, StmtId};
+use ptx_ir::{EntityId as _, FunctionKind, InstId, Operand, StmtId};
 use ptx_isa::{Action, Marks, Modifier, Proxy, StateSpace};
 
 use super::events::{Access, EdgeEvent, Event, Events, Kind, Matrix, Operation, ParityWait};
@@ -33,14 +33,12 @@ pub(super) fn collect_events(analysis: &FunctionDataflow<'_>) -> Option<Events> 
     for (id, block) in analysis.cfg().blocks() {
         collector.begin_block(id, block);
         block_starts.push(collector.events.len() as u32);
-        for (stmt, statement) in body.range(block.first, block.end) {
-            if let Statement::Inst(inst) = statement {
-                if let Some(position) = positions.get_mut(inst.index()) {
-                    *position = next_position;
-                }
-                next_position += 1;
-                collector.add_instruction(stmt, inst);
+        for (stmt, inst) in block.insts(body) {
+            if let Some(position) = positions.get_mut(inst.index()) {
+                *position = next_position;
             }
+            next_position += 1;
+            collector.add_instruction(stmt, inst);
         }
     }
     block_starts.push(collector.events.len() as u32);
@@ -157,11 +155,7 @@ impl<'a> Collector<'a> {
         if !self.deciders.is_empty() {
             self.all_deciders.insert(id, self.deciders.clone());
         }
-        let mut statements = self.facts.body().range(block.first, block.end).rev();
-        self.last_instruction = statements.find_map(|(stmt, statement)| match statement {
-            Statement::Inst(inst) => Some((stmt, inst)),
-            _ => None,
-        });
+        self.last_instruction = block.insts(self.facts.body()).next_back();
     }
 
     /// Adds the events of an instruction, accesses first.

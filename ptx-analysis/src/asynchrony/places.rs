@@ -585,10 +585,7 @@ fn decisive(facts: FunctionFacts<'_>, cfg: &Cfg, ssa: &Ssa) -> BitSet {
     let mut decisive = BitSet::new(ssa.len() as u32);
     let mut worklist: Vec<ValueId> = Vec::new();
     for (_, block) in cfg.blocks() {
-        for (stmt, statement) in facts.body().range(block.first, block.end) {
-            let Statement::Inst(inst) = statement else {
-                continue;
-            };
+        for (stmt, inst) in block.insts(facts.body()) {
             let inst = facts.inst(inst);
             if inst.guard().is_some() || !is_followed(inst) {
                 worklist.extend(ssa.uses(stmt).iter().map(|read| read.value));

@@ -100,9 +100,7 @@ impl Conditions<'_> {
 
     fn last_instruction(self, block: BlockId) -> Option<StmtId> {
         let block = self.analysis.cfg().block(block)?;
-        let mut statements = self.facts.body().range(block.first, block.end).rev();
-        statements
-            .find_map(|(stmt, statement)| matches!(statement, Statement::Inst(_)).then_some(stmt))
+        Some(block.insts(self.facts.body()).next_back()?.0)
     }
 
     /// Whether a value depends on the thread, as far as `depth` definitions tell.

@@ -15,7 +15,7 @@ mod vectors;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space, Stamp};
-use ptx_ir::{InstId, Statement, StmtId, VarId};
+use ptx_ir::{InstId, StmtId, VarId};
 
 pub use lanes::{Assumptions, Pattern, Request};
 pub use vectors::Adjacent;
@@ -118,13 +118,11 @@ impl Accesses {
             if !analysis.is_reachable(id) {
                 continue;
             }
-            for (stmt, statement) in facts.body().range(block.first, block.end) {
-                if let Statement::Inst(inst) = statement {
-                    let accesses = facts.inst(inst).memory().enumerate();
-                    all.extend(
-                        accesses.map(|(number, access)| context.access(stmt, inst, number, access)),
-                    );
-                }
+            for (stmt, inst) in block.insts(facts.body()) {
+                let accesses = facts.inst(inst).memory().enumerate();
+                all.extend(
+                    accesses.map(|(number, access)| context.access(stmt, inst, number, access)),
+                );
             }
         }
         let [adjacent, likely_adjacent] = vectors::adjacent(&context, &all);

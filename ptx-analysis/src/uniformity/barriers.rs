@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{FunctionKind, InstId, Statement, StmtId};
+use ptx_ir::{FunctionKind, InstId, StmtId};
 use ptx_isa::{Action, Marks, Uniformity};
 
 use super::context::{Callees, Context};
@@ -51,12 +51,10 @@ impl Barriers {
         let mut barriers = Vec::new();
         let mut used_elsewhere = context.kind != FunctionKind::Entry;
         for (id, block) in graphs.cfg.blocks() {
-            for (stmt, statement) in facts.body().range(block.first, block.end) {
-                if let Statement::Inst(inst) = statement {
-                    barriers.extend(barrier(facts, inst, stmt, id));
-                    let called = callees.synchronization(&facts.inst(inst));
-                    used_elsewhere |= called.is_some_and(|called| called.barriers);
-                }
+            for (stmt, inst) in block.insts(facts.body()) {
+                barriers.extend(barrier(facts, inst, stmt, id));
+                let called = callees.synchronization(&facts.inst(inst));
+                used_elsewhere |= called.is_some_and(|called| called.barriers);
             }
         }
         barriers.sort_unstable_by_key(|barrier| barrier.stmt);

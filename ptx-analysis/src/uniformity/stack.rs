@@ -139,11 +139,8 @@ impl Finder<'_> {
                     self.flow(argument, phi);
                 }
             }
-            let statements = self.facts.body().range(block.first, block.end);
-            for (stmt, statement) in statements {
-                if let Statement::Inst(inst) = statement {
-                    self.inst(stmt, inst);
-                }
+            for (stmt, inst) in block.insts(self.facts.body()) {
+                self.inst(stmt, inst);
             }
         }
     }

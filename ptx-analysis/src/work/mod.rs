@@ -15,7 +15,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
-use ptx_ir::{InstId, Statement, StmtId};
+use ptx_ir::{InstId, StmtId};
 use ptx_isa::{Access as Usage, Action, Modifier, StateSpace};
 
 pub use class::Class;
@@ -300,13 +300,11 @@ impl Cursor<'_> {
     /// The work of the next block, and whether a guard may skip some of its instructions.
     fn block(&mut self, block: &crate::cfg::Block) -> (Work, bool) {
         let (mut work, mut is_guarded) = (Work::default(), false);
-        for (stmt, statement) in self.facts.body().range(block.first, block.end) {
-            if let Statement::Inst(inst) = statement {
-                let facts = self.facts.inst(inst);
-                let falls_through = facts.flow() == ptx_ir::facts::Flow::Next;
-                is_guarded |= facts.guard().is_some() && falls_through;
-                self.add_instruction(&facts, stmt, inst, &mut work);
-            }
+        for (stmt, inst) in block.insts(self.facts.body()) {
+            let facts = self.facts.inst(inst);
+            let falls_through = facts.flow() == ptx_ir::facts::Flow::Next;
+            is_guarded |= facts.guard().is_some() && falls_through;
+            self.add_instruction(&facts, stmt, inst, &mut work);
         }
         (work, is_guarded)
     }

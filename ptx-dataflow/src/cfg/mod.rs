@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{Body, EntityId, LabelId, StmtId};
+use ptx_ir::{Body, EntityId, InstId, LabelId, Statement, StmtId};
 
 use crate::graph::{Csr, Graph, Node};
 
@@ -84,6 +84,20 @@ pub struct Block {
     pub unknown: bool,
     /// It is a dispatch block, without statements.
     pub is_dispatch: bool,
+}
+
+impl Block {
+    /// The instructions of the block with their statements, in the order of the text. `body` is the body of the function.
+    pub fn insts<'b>(
+        &self,
+        body: &'b Body,
+    ) -> impl DoubleEndedIterator<Item = (StmtId, InstId)> + use<'b> {
+        body.range(self.first, self.end)
+            .filter_map(|(stmt, statement)| match statement {
+                Statement::Inst(inst) => Some((stmt, inst)),
+                _ => None,
+            })
+    }
 }
 
 /// The control-flow graph of a function. Its entry is [`Cfg::ENTRY`].

@@ -257,14 +257,7 @@ impl Propagation<'_> {
     /// The last instruction of a block.
     fn last_inst(&self, block: BlockId) -> Option<(StmtId, InstId)> {
         let block = self.cfg.block(block)?;
-        self.facts
-            .body()
-            .range(block.first, block.end)
-            .rev()
-            .find_map(|(stmt, statement)| match statement {
-                Statement::Inst(inst) => Some((stmt, inst)),
-                _ => None,
-            })
+        block.insts(self.facts.body()).next_back()
     }
 
     /// Returns whether the table of the jump at the end of a block has an entry. An index outside of the table is undefined behavior, from which nothing is

@@ -6,8 +6,6 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::Statement;
-
 use super::affine::{Affine, Need};
 use super::alignment::low_bits;
 use super::comparisons::{Comparison, Order};
@@ -166,12 +164,7 @@ impl Pass<'_> {
     /// What is known of the guard of the branch at the end of a block, without its `!`.
     fn branch(&self, block: BlockId) -> Option<Truth> {
         let block = self.context.cfg.block(block)?;
-        let body = self.context.facts.body();
-        let mut range = body.range(block.first, block.end).rev();
-        let (stmt, inst) = range.find_map(|(stmt, statement)| match statement {
-            Statement::Inst(inst) => Some((stmt, inst)),
-            _ => None,
-        })?;
+        let (stmt, inst) = block.insts(self.context.facts.body()).next_back()?;
         let (place, _) = self.context.facts.inst(inst).guard_register()?;
         let mut variables = self.context.variables.of(place);
         let value = self.context.ssa.read(stmt, variables.next()?)?;

@@ -207,14 +207,8 @@ fn edge(edge: &BlockEdge, guard: Option<&str>) -> Edge {
 /// The guard of the last instruction of a block.
 fn guard(module: &Module, facts: FunctionFacts<'_>, block: &BasicBlock) -> Option<String> {
     let body = facts.body();
-    let last =
-        body.range(block.first, block.end)
-            .rev()
-            .find_map(|(_, statement)| match statement {
-                Statement::Inst(inst) => Some(inst),
-                _ => None,
-            });
-    let (lane, _) = facts.inst(last?).guard_register()?;
+    let (_, last) = block.insts(body).next_back()?;
+    let (lane, _) = facts.inst(last).guard_register()?;
     let register = body.registers().get(lane.register)?;
     let decl = body.reg_decls().get(register.decl)?;
     let name = module.name(decl.name);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use ptx_analysis::graph::LoopId;
 use ptx_ir::facts::Facts;
-use ptx_ir::{InstId, Statement, StmtId};
+use ptx_ir::{InstId, StmtId};
 use ptx_isa::{AsyncPhase, Completion};
 use serde::Serialize;
 
@@ -122,10 +122,7 @@ pub(super) fn pipelines(function: &FunctionContext<'_>) -> Vec<Pipeline> {
     let mut by_loop: BTreeMap<Option<LoopId>, Vec<Event<'_>>> = BTreeMap::new();
     for (id, block) in cfg.blocks() {
         let innermost = loops.innermost(id);
-        for (stmt, statement) in body.range(block.first, block.end) {
-            let Statement::Inst(inst) = statement else {
-                continue;
-            };
+        for (stmt, inst) in block.insts(body) {
             if let Some(event) = Event::new(function, stmt, inst) {
                 by_loop.entry(innermost).or_default().push(event);
             }
