@@ -53,11 +53,11 @@ pub(crate) struct Printer<'m, 'o, S: Sink> {
     mnemonics: Vec<u8>,
     /// The position of the mnemonic of each signature in `mnemonics`; length 0 before first use.
     places: Vec<(u32, u32)>,
-    pub(crate) hot: TableViews<'m>,
+    pub(crate) tables: TableViews<'m>,
     /// The change of the text of the current item by edits.
     pub(crate) change: Option<&'m Change>,
     /// Operands waiting to be printed; nesting needs memory, not stack.
-    pub(crate) worklist: Vec<crate::operand::Todo>,
+    pub(crate) worklist: Vec<crate::operand::Pending>,
 }
 
 impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
@@ -68,7 +68,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             out,
             mnemonics: Vec::new(),
             places: vec![(0, 0); module.signatures().len()],
-            hot: TableViews::default(),
+            tables: TableViews::default(),
             change: None,
             worklist: Vec::new(),
         }
@@ -284,7 +284,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     // --- bodies ---
 
     fn body(&mut self, body: &'m Body) {
-        self.hot.load(self.module, body);
+        self.tables.load(self.module, body);
         if !body.is_in_source() {
             return self.built_body(body);
         }
@@ -321,7 +321,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     /// Makes ready for the statements of a body.
     pub(crate) fn enter(&mut self, body: &'m Body) {
-        self.hot.load(self.module, body);
+        self.tables.load(self.module, body);
     }
 
     /// One statement of the body [entered](Self::enter), alone.
@@ -335,7 +335,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     pub(crate) fn statement_of(&mut self, body: &Body, id: StmtId, statement: Statement) {
         match statement {
             Statement::Inst(inst) => {
-                let Some(inst) = self.hot.insts.get(inst.index()) else {
+                let Some(inst) = self.tables.insts.get(inst.index()) else {
                     return;
                 };
                 if let Some(guard) = inst.guard() {
@@ -345,7 +345,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                 }
                 self.mnemonic(inst.sig);
                 let mut separator = b' ';
-                for &operand in inst.operands().of(self.hot.operands) {
+                for &operand in inst.operands().of(self.tables.operands) {
                     if separator == b',' {
                         self.out.byte(b',');
                     }

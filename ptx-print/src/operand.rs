@@ -17,8 +17,16 @@ pub(crate) struct TableViews<'m> {
     pub(crate) operands: &'m [Operand],
     registers: &'m [Register],
     vars: &'m [Var],
-    /// By declaration: the text before the number, if it is short.
-    prefixes: Vec<(Option<Short>, NameId, bool)>,
+    /// The names of declared registers, by declaration.
+    register_names: Vec<RegisterName>,
+}
+
+/// The name of a declared register or range.
+struct RegisterName {
+    /// The name, or its part before the number; `None` if it is long.
+    short: Option<Short>,
+    name: NameId,
+    is_range: bool,
 }
 
 impl<'m> TableViews<'m> {
@@ -27,27 +35,26 @@ impl<'m> TableViews<'m> {
         self.operands = body.pool().operands();
         self.registers = body.registers().as_slice();
         self.vars = body.vars().as_slice();
-        self.prefixes.clear();
-        self.prefixes.extend(body.reg_decls().values().map(|d| {
-            (
-                Short::new(module.name_bytes(d.name)),
-                d.name,
-                d.count.is_some(),
-            )
-        }));
+        self.register_names.clear();
+        self.register_names
+            .extend(body.reg_decls().values().map(|decl| RegisterName {
+                short: Short::new(module.name_bytes(decl.name)),
+                name: decl.name,
+                is_range: decl.count.is_some(),
+            }));
     }
 }
 
-/// Something still to be printed, last first.
-pub(crate) enum Todo {
+/// A part of an operand that is not printed yet.
+pub(crate) enum Pending {
     Operand(Operand),
     Text(&'static str),
     /// The elements of a list from an index on.
     Elements(ListId, u32),
 }
 
-/// Lists longer than this are broken into lines of as many elements.
-const LINE: u32 = 16;
+/// The number of elements of a line of a list that is longer than this.
+const ELEMENTS_PER_LINE: u32 = 16;
 
 impl<S: Sink> Printer<'_, '_, S> {
     #[inline(always)]
@@ -66,35 +73,35 @@ impl<S: Sink> Printer<'_, '_, S> {
 
     #[inline(always)]
     fn register(&mut self, body: Option<&Body>, reg: RegId) {
-        let Some(register) = body.and_then(|_| self.hot.registers.get(reg.index())) else {
+        let Some(register) = body.and_then(|_| self.tables.registers.get(reg.index())) else {
             return;
         };
-        match self.hot.prefixes.get(register.decl.index()) {
-            Some((Some(short), _, numbered)) => {
-                self.out.short(short);
-                if *numbered {
-                    self.out.unsigned(register.number);
-                }
-            }
-            Some(&(None, name, numbered)) => {
-                self.name(name);
-                if numbered {
-                    self.out.unsigned(register.number);
-                }
-            }
-            None => {}
+        let Some(&RegisterName {
+            ref short,
+            name,
+            is_range,
+        }) = self.tables.register_names.get(register.decl.index())
+        else {
+            return;
+        };
+        match short {
+            Some(short) => self.out.short(short),
+            None => self.name(name),
+        }
+        if is_range {
+            self.out.unsigned(register.number);
         }
     }
 
-    /// `[%r1+4]`, the most common address; others take the general way.
+    /// Prints an address. `[%r1+4]`, the most common one, does not need the worklist.
     #[inline]
-    fn address(&mut self, pool: &OperandPool, body: Option<&Body>, a: &Address) {
-        if a.form != AddressForm::Bracketed {
-            return self.nested_address(pool, body, a);
+    fn address(&mut self, pool: &OperandPool, body: Option<&Body>, address: &Address) {
+        if address.form != AddressForm::Bracketed {
+            return self.nested_address(pool, body, address);
         }
         self.out.byte(b'[');
-        self.operand_flat(pool, body, a.base);
-        match a.offset {
+        self.register_or_nested(pool, body, address.base);
+        match address.offset {
             Operand::Absent => {}
             Operand::Small(n) => {
                 self.out.byte(b'+');
@@ -109,34 +116,35 @@ impl<S: Sink> Printer<'_, '_, S> {
     }
 
     #[inline(never)]
-    fn nested_address(&mut self, pool: &OperandPool, body: Option<&Body>, a: &Address) {
+    fn nested_address(&mut self, pool: &OperandPool, body: Option<&Body>, address: &Address) {
         let mark = self.worklist.len();
-        self.push_address(a);
-        self.run(pool, body, mark);
+        self.push_address(address);
+        self.visit_pending(pool, body, mark);
     }
 
     #[inline]
-    fn operand_flat(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
+    fn register_or_nested(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
         match operand {
             Operand::Reg(reg) => self.register(body, reg),
             _ => self.nested(pool, body, operand),
         }
     }
 
-    /// Any operand, with its parts.
+    /// Prints an operand with its parts.
     #[inline(never)]
     fn nested(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
         let mark = self.worklist.len();
-        self.worklist.push(Todo::Operand(operand));
-        self.run(pool, body, mark);
+        self.worklist.push(Pending::Operand(operand));
+        self.visit_pending(pool, body, mark);
     }
 
-    fn run(&mut self, pool: &OperandPool, body: Option<&Body>, mark: usize) {
+    /// Prints what is on the worklist above `mark`.
+    fn visit_pending(&mut self, pool: &OperandPool, body: Option<&Body>, mark: usize) {
         while self.worklist.len() > mark {
             match self.worklist.pop() {
-                Some(Todo::Operand(operand)) => self.one(pool, body, operand),
-                Some(Todo::Text(text)) => self.out.text(text.as_bytes()),
-                Some(Todo::Elements(list, from)) => self.elements(pool, body, list, from),
+                Some(Pending::Operand(operand)) => self.visit(pool, body, operand),
+                Some(Pending::Text(text)) => self.out.text(text.as_bytes()),
+                Some(Pending::Elements(list, from)) => self.elements(pool, body, list, from),
                 None => {}
             }
         }
@@ -145,12 +153,12 @@ impl<S: Sink> Printer<'_, '_, S> {
     /// Prints the elements of a list up to the first that has parts.
     fn elements(&mut self, pool: &OperandPool, body: Option<&Body>, list: ListId, from: u32) {
         let all = pool.list(list);
-        let long = all.len() as u32 > LINE;
+        let long = all.len() as u32 > ELEMENTS_PER_LINE;
         for (i, &element) in (from..).zip(all.get(from as usize..).unwrap_or_default()) {
             if i > 0 {
                 self.out.byte(b',');
             }
-            if long && i % LINE == 0 {
+            if long && i % ELEMENTS_PER_LINE == 0 {
                 self.out.byte(b'\n');
                 self.indent(1);
             } else if i > 0 {
@@ -160,11 +168,11 @@ impl<S: Sink> Printer<'_, '_, S> {
                 Operand::Reg(reg) => self.register(body, reg),
                 Operand::Small(n) => self.out.signed(n),
                 Operand::Imm(_) | Operand::Symbol(_) | Operand::Sink => {
-                    self.one(pool, body, element)
+                    self.visit(pool, body, element)
                 }
                 _ => {
-                    self.worklist.push(Todo::Elements(list, i + 1));
-                    self.worklist.push(Todo::Operand(element));
+                    self.worklist.push(Pending::Elements(list, i + 1));
+                    self.worklist.push(Pending::Operand(element));
                     return;
                 }
             }
@@ -174,34 +182,34 @@ impl<S: Sink> Printer<'_, '_, S> {
         }
     }
 
-    fn push_address(&mut self, a: &Address) {
-        let (open, middle, close) = match a.form {
+    fn push_address(&mut self, address: &Address) {
+        let (open, middle, close) = match address.form {
             AddressForm::Bracketed => ("[", "+", "]"),
             AddressForm::Unified => ("[", "+", "].unified"),
             AddressForm::Indexed => ("", "[", "]"),
             _ => ("", "+", ""),
         };
-        self.worklist.push(Todo::Text(close));
-        if a.offset != Operand::Absent {
-            self.worklist.push(Todo::Operand(a.offset));
-            self.worklist.push(Todo::Text(middle));
+        self.worklist.push(Pending::Text(close));
+        if address.offset != Operand::Absent {
+            self.worklist.push(Pending::Operand(address.offset));
+            self.worklist.push(Pending::Text(middle));
         }
-        self.worklist.push(Todo::Operand(a.base));
-        self.worklist.push(Todo::Text(open));
+        self.worklist.push(Pending::Operand(address.base));
+        self.worklist.push(Pending::Text(open));
     }
 
     fn push_list(&mut self, open: u8, list: ListId, close: &'static str) {
         self.out.byte(open);
-        self.worklist.push(Todo::Text(close));
-        self.worklist.push(Todo::Elements(list, 0));
+        self.worklist.push(Pending::Text(close));
+        self.worklist.push(Pending::Elements(list, 0));
     }
 
-    /// Two operands with text between and after them.
+    /// Puts two operands on the worklist, with text between and after them.
     fn push_pair(&mut self, pair: (Operand, Operand), middle: &'static str, end: &'static str) {
-        self.worklist.push(Todo::Text(end));
-        self.worklist.push(Todo::Operand(pair.1));
-        self.worklist.push(Todo::Text(middle));
-        self.worklist.push(Todo::Operand(pair.0));
+        self.worklist.push(Pending::Text(end));
+        self.worklist.push(Pending::Operand(pair.1));
+        self.worklist.push(Pending::Text(middle));
+        self.worklist.push(Pending::Operand(pair.0));
     }
 
     fn numbered(&mut self, name: NameId, number: Option<u32>) {
@@ -211,7 +219,8 @@ impl<S: Sink> Printer<'_, '_, S> {
         }
     }
 
-    fn one(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
+    /// Prints an operand, whose parts are put on the worklist.
+    fn visit(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
         match operand {
             Operand::Reg(reg) => self.register(body, reg),
             Operand::Special(special) => self.out.text(special.text().as_bytes()),
@@ -227,7 +236,7 @@ impl<S: Sink> Printer<'_, '_, S> {
                 }
             }
             Operand::Var(id) => {
-                if let Some(var) = body.and_then(|_| self.hot.vars.get(id.index())) {
+                if let Some(var) = body.and_then(|_| self.tables.vars.get(id.index())) {
                     self.numbered(var.name, var.number);
                 }
             }
@@ -238,36 +247,36 @@ impl<S: Sink> Printer<'_, '_, S> {
             }
             Operand::Name(name) | Operand::Str(name) | Operand::Section(name) => self.name(name),
             Operand::Address(id) => {
-                if let Some(a) = pool.address(id) {
-                    self.push_address(a);
+                if let Some(address) = pool.address(id) {
+                    self.push_address(address);
                 }
             }
             Operand::Bracket(list) => self.push_list(b'[', list, "]"),
             Operand::Vector(list) => self.push_list(b'{', list, "}"),
             Operand::List(list) => self.push_list(b'(', list, ")"),
-            Operand::Pair(at) => self.push_pair(pool.pair(at), "|", ""),
-            Operand::Masked(at) => self.push_pair(pool.pair(at), "(", ")"),
-            Operand::Difference(at) => self.push_pair(pool.pair(at), "-", ""),
-            Operand::Range(at) => self.push_pair(pool.pair(at), "<", ">"),
-            Operand::Field(at) => self.push_pair(pool.pair(at), " = ", ""),
-            Operand::Not(at) | Operand::Neg(at) => {
-                self.out.byte(if matches!(operand, Operand::Not(_)) {
-                    b'!'
-                } else {
-                    b'-'
-                });
-                self.worklist.push(Todo::Operand(pool.get(at)));
+            Operand::Pair(first) => self.push_pair(pool.pair(first), "|", ""),
+            Operand::Masked(first) => self.push_pair(pool.pair(first), "(", ")"),
+            Operand::Difference(first) => self.push_pair(pool.pair(first), "-", ""),
+            Operand::Range(first) => self.push_pair(pool.pair(first), "<", ">"),
+            Operand::Field(first) => self.push_pair(pool.pair(first), " = ", ""),
+            Operand::Not(inner) => {
+                self.out.byte(b'!');
+                self.worklist.push(Pending::Operand(pool.get(inner)));
             }
-            Operand::Component(selector, at) => {
-                // Only names have components, so this ends.
-                self.one(pool, body, pool.get(at));
+            Operand::Neg(inner) => {
+                self.out.byte(b'-');
+                self.worklist.push(Pending::Operand(pool.get(inner)));
+            }
+            Operand::Component(selector, name) => {
+                // Only names have components, so the recursion ends.
+                self.visit(pool, body, pool.get(name));
                 self.out.byte(b'.');
                 selector.write(|b| self.out.byte(b));
             }
-            Operand::Generic(at) => {
+            Operand::Generic(variable) => {
                 self.out.text(b"generic(");
-                self.worklist.push(Todo::Text(")"));
-                self.worklist.push(Todo::Operand(pool.get(at)));
+                self.worklist.push(Pending::Text(")"));
+                self.worklist.push(Pending::Operand(pool.get(variable)));
             }
             Operand::Sink => self.out.byte(b'_'),
             _ => {}

@@ -1,7 +1,7 @@
 //! The list of completion items, and the words that are added to it for each kind of position.
 
 use lsp_types::{
-    CompletionItem, CompletionItemKind, CompletionItemLabelDetails, CompletionList,
+    CompletionItem, CompletionItemKind as Kind, CompletionItemLabelDetails, CompletionList,
     CompletionTextEdit, Documentation, Range, TextEdit,
 };
 use ptx_ir::raw::query::Environment;
@@ -52,7 +52,7 @@ impl<'d> Items<'d> {
     }
 
     /// Adds an item, if its text begins with the written word, ignoring case.
-    pub(super) fn add(&mut self, text: &str, kind: CompletionItemKind, rank: Rank, detail: &str) {
+    pub(super) fn add(&mut self, text: &str, kind: Kind, rank: Rank, detail: &str) {
         let has_prefix = text
             .get(..self.word.len())
             .is_some_and(|prefix| prefix.eq_ignore_ascii_case(&self.word));
@@ -74,10 +74,12 @@ impl<'d> Items<'d> {
         });
     }
 
-    /// Adds a summary to the last item, if it is the item of `text`: [`add`](Self::add) may have skipped it.
-    fn document_last(&mut self, text: &str, summary: &str) {
-        if let Some(last) = self.items.last_mut().filter(|i| i.label == text) {
-            last.documentation = Some(Documentation::String(summary.to_owned()));
+    /// Adds an item with a summary of its meaning, if its text begins with the written word.
+    fn add_documented(&mut self, text: &str, kind: Kind, rank: Rank, summary: &str) {
+        let count = self.items.len();
+        self.add(text, kind, rank, "");
+        if let Some(added) = self.items.get_mut(count) {
+            added.documentation = Some(Documentation::String(summary.to_owned()));
         }
     }
 
@@ -88,18 +90,11 @@ impl<'d> Items<'d> {
 
     pub(super) fn add_opcodes(&mut self) {
         for &opcode in Opcode::ALL {
-            if !self.is_available(opcode) {
-                continue;
-            }
-            let instruction = opcode.instructions().first();
-            self.add(
-                opcode.text(),
-                CompletionItemKind::KEYWORD,
-                Rank::Possible,
-                "",
-            );
-            if let Some(instruction) = instruction {
-                self.document_last(opcode.text(), instruction.summary());
+            if let Some(instruction) = opcode.instructions().first()
+                && self.is_available(opcode)
+            {
+                let summary = instruction.summary();
+                self.add_documented(opcode.text(), Kind::KEYWORD, Rank::Possible, summary);
             }
         }
     }
@@ -148,12 +143,12 @@ impl<'d> Items<'d> {
             return;
         }
         let kind = match modifier.scalar_type() {
-            Some(_) => CompletionItemKind::TYPE_PARAMETER,
-            None => CompletionItemKind::ENUM_MEMBER,
+            Some(_) => Kind::TYPE_PARAMETER,
+            None => Kind::ENUM_MEMBER,
         };
-        self.add(modifier.text(), kind, rank, "");
-        if let Some(summary) = modifier.summary() {
-            self.document_last(modifier.text(), summary);
+        match modifier.summary() {
+            Some(summary) => self.add_documented(modifier.text(), kind, rank, summary),
+            None => self.add(modifier.text(), kind, rank, ""),
         }
     }
 
@@ -175,13 +170,8 @@ impl<'d> Items<'d> {
                 && Linkage::from_directive(directive).is_some();
             let is_allowed = is_linkage || directive.is_allowed_in(position);
             if is_allowed && self.has(directive.since(), None) {
-                self.add(
-                    directive.text(),
-                    CompletionItemKind::KEYWORD,
-                    Rank::Possible,
-                    "",
-                );
-                self.document_last(directive.text(), directive.summary());
+                let (text, summary) = (directive.text(), directive.summary());
+                self.add_documented(text, Kind::KEYWORD, Rank::Possible, summary);
             }
         }
     }
@@ -192,13 +182,8 @@ impl<'d> Items<'d> {
             let is_declarable =
                 ty.is_register_type() || ty.is_variable_type() || ty.is_parameter_type();
             if is_declarable && self.has(ty.since(), ty.target()) {
-                self.add(
-                    ty.text(),
-                    CompletionItemKind::TYPE_PARAMETER,
-                    Rank::Likely,
-                    "",
-                );
-                self.document_last(ty.text(), ty.summary());
+                let (text, summary) = (ty.text(), ty.summary());
+                self.add_documented(text, Kind::TYPE_PARAMETER, Rank::Likely, summary);
             }
         }
         self.add_directives(DirectivePosition::Declaration);
@@ -206,24 +191,14 @@ impl<'d> Items<'d> {
 
     pub(super) fn add_versions(&mut self) {
         for version in PtxVersion::KNOWN.iter().rev() {
-            self.add(
-                &version.to_string(),
-                CompletionItemKind::CONSTANT,
-                Rank::Likely,
-                "",
-            );
+            self.add(&version.to_string(), Kind::CONSTANT, Rank::Likely, "");
         }
     }
 
     pub(super) fn add_targets(&mut self) {
         for target in Target::ALL.iter().rev() {
             if self.has(target.min_version(), None) {
-                self.add(
-                    target.text(),
-                    CompletionItemKind::CONSTANT,
-                    Rank::Likely,
-                    "",
-                );
+                self.add(target.text(), Kind::CONSTANT, Rank::Likely, "");
             }
         }
     }
@@ -231,27 +206,19 @@ impl<'d> Items<'d> {
     pub(super) fn add_special_registers(&mut self, rank: Rank) {
         for &register in SpecialReg::ALL {
             if self.has(register.since(), register.target()) {
-                self.add(register.text(), CompletionItemKind::CONSTANT, rank, "");
-                self.document_last(register.text(), register.summary());
+                self.add_documented(register.text(), Kind::CONSTANT, rank, register.summary());
             }
         }
     }
 
     /// Adds a name. Its demangled C++ or Rust name is shown beside it.
-    pub(super) fn add_name(
-        &mut self,
-        text: &str,
-        kind: CompletionItemKind,
-        rank: Rank,
-        detail: &str,
-    ) {
+    pub(super) fn add_name(&mut self, text: &str, kind: Kind, rank: Rank, detail: &str) {
         let count = self.items.len();
         self.add(text, kind, rank, detail);
-        if self.items.len() > count
+        if let Some(added) = self.items.get_mut(count)
             && let Some(demangled) = ptx_report::demangle::demangle(text)
-            && let Some(last) = self.items.last_mut()
         {
-            last.label_details = Some(CompletionItemLabelDetails {
+            added.label_details = Some(CompletionItemLabelDetails {
                 detail: None,
                 description: Some(demangled),
             });
