@@ -218,11 +218,8 @@ fn returns(facts: FunctionFacts<'_>, block: &Block) -> bool {
 
 /// The last instruction of a block.
 fn last<'a>(facts: FunctionFacts<'a>, block: &Block) -> Option<Facts<'a>> {
-    let mut statements = facts.body().range(block.first, block.end).rev();
-    statements.find_map(|(_, statement)| match statement {
-        Statement::Inst(inst) => Some(facts.inst(inst)),
-        _ => None,
-    })
+    let (_, inst) = block.insts(facts.body()).next_back()?;
+    Some(facts.inst(inst))
 }
 
 /// Returns `true` if an instruction aborts the kernel or calls a function that does not return.

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::uniformity::Uniformity;
+use ptx_ir::StmtId;
 use ptx_ir::facts::Facts;
-use ptx_ir::{Statement, StmtId};
 use ptx_isa::{Action, Marks};
 
 use crate::context::{FunctionContext, Reached};
@@ -254,10 +254,7 @@ impl<'a, 'c> Search<'a, 'c> {
     fn barriers_in(&self, block: BlockId, compared: Compared) -> Option<Sequence> {
         let block = self.cx.cfg().block(block)?;
         let mut sequence = Sequence::new();
-        for (stmt, statement) in self.cx.body().range(block.first, block.end) {
-            let Statement::Inst(inst) = statement else {
-                continue;
-            };
+        for (stmt, inst) in block.insts(self.cx.body()) {
             let facts = self.cx.facts().inst(inst);
             if facts
                 .callees()

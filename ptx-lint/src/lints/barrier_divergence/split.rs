@@ -7,7 +7,7 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::facts::{Facts, Flow};
-use ptx_ir::{EntityId as _, Statement, StmtId};
+use ptx_ir::{EntityId as _, StmtId};
 
 use super::LANES;
 use crate::context::FunctionContext;
@@ -158,9 +158,6 @@ fn ends_immediately(cx: &FunctionContext<'_>, block: BlockId) -> bool {
 /// Returns the first instruction of a block.
 fn first_inst<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<Facts<'a>> {
     let block = cx.cfg().block(block)?;
-    let mut statements = cx.body().range(block.first, block.end);
-    statements.find_map(|(_, statement)| match statement {
-        Statement::Inst(inst) => Some(cx.facts().inst(inst)),
-        _ => None,
-    })
+    let (_, inst) = block.insts(cx.body()).next()?;
+    Some(cx.facts().inst(inst))
 }

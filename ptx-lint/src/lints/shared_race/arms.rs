@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::threads::PerThread;
 use ptx_analysis::uniformity::Uniformity;
+use ptx_ir::StmtId;
 use ptx_ir::facts::Facts;
-use ptx_ir::{Statement, StmtId};
 use ptx_isa::{Action, Marks, Modifier};
 
 use super::accesses::{SharedAccess, SharedAccesses};
@@ -154,10 +154,7 @@ impl Arm {
         let Some(block) = cx.cfg().block(block) else {
             return;
         };
-        for (stmt, statement) in cx.body().range(block.first, block.end) {
-            let Statement::Inst(inst) = statement else {
-                continue;
-            };
+        for (stmt, inst) in block.insts(cx.body()) {
             let facts = cx.facts().inst(inst);
             match facts.action() {
                 None | Some(Action::ToGeneric | Action::FromGeneric) if orders_nothing(&facts) => {}

@@ -9,7 +9,7 @@ use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_ir::EntityId as _;
 use ptx_ir::facts::{Facts, RegAccess};
 use ptx_ir::raw::query::Environment;
-use ptx_ir::{Operand, Statement, StmtId};
+use ptx_ir::{Operand, StmtId};
 use ptx_isa::{Action, Marks, Modifier, Target};
 
 use super::accesses::SharedAccesses;
@@ -259,10 +259,7 @@ fn steps(cx: &FunctionContext<'_>, accesses: &SharedAccesses) -> Vec<Vec<Step>> 
     for (id, block) in cx.cfg().blocks() {
         let mut block_steps = Vec::new();
         if cx.analysis().is_reachable(id) {
-            for (stmt, statement) in cx.body().range(block.first, block.end) {
-                let Statement::Inst(inst) = statement else {
-                    continue;
-                };
+            for (stmt, inst) in block.insts(cx.body()) {
                 let first_access = next_access;
                 while (accesses.all.get(next_access)).is_some_and(|access| access.stmt == stmt) {
                     next_access += 1;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::ssa::Value;
-use ptx_ir::{Statement, StmtId};
+use ptx_ir::StmtId;
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
@@ -52,10 +52,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
         let mut write: Option<Write> = None;
         // The last call after the write.
         let mut call: Option<StmtId> = None;
-        for (stmt, statement) in cx.body().range(block.first, block.end) {
-            let Statement::Inst(inst) = statement else {
-                continue;
-            };
+        for (stmt, inst) in block.insts(cx.body()) {
             let facts = cx.facts().inst(inst);
             let assembly = cx.inline_assembly().assembly(stmt);
             if facts.callees().is_some() {
