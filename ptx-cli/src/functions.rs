@@ -8,7 +8,7 @@ use ptx_ir::{FuncId, Module};
 use ptx_report::demangle::FunctionPattern;
 
 /// The options that choose functions.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Functions {
     /// Only functions of this name, mangled or demangled; `*` matches any characters, `?` one. May be repeated
     #[arg(long = "function", visible_alias = "kernel", value_name = "NAME")]
@@ -67,6 +67,22 @@ impl Functions {
 }
 
 impl Chosen {
+    /// All functions, without the option.
+    pub(crate) fn all() -> Self {
+        Self {
+            functions: None,
+            used: Vec::new(),
+        }
+    }
+
+    /// Whether the function with a name is selected. Without a name, whether everything outside of functions is.
+    pub(crate) fn contains_name(&self, module: &Module, name: Option<&str>) -> bool {
+        self.functions.is_none()
+            || name
+                .and_then(|name| module.function(name))
+                .is_some_and(|id| self.contains(id))
+    }
+
     /// Marks the occurrences of the option that selected a function.
     pub(crate) fn note(&self, used: &mut Vec<bool>) {
         used.resize(self.used.len(), false);

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod config;
 mod destination;
+mod fitted_table;
 mod format;
 mod functions;
 mod generate;

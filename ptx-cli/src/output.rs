@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use crate::fitted_table;
 use anyhow::Result;
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -230,8 +231,13 @@ pub(crate) fn table() -> Table {
     table
 }
 
-/// Writes a table, indented by a space, with a bold header.
+/// Writes a table, indented by a space, with a bold header. If it is too wide, its last columns are below each row.
 pub(crate) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
+    if let Some(width) = width()
+        && fitted_table::write(out, table, width.into())?
+    {
+        return Ok(());
+    }
     let has_header = table.header().is_some();
     for (index, line) in table.lines().enumerate() {
         let line = line.trim_end();

@@ -398,8 +398,13 @@ fn tables_fit_the_width() {
     let text = String::from_utf8(output.stdout).unwrap();
     let rows = text.lines().filter(|line| !line.contains(&file));
     for line in rows {
-        assert!(line.chars().count() <= 81, "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
     }
+    // Columns that do not fit are below the row, whole words at a time.
+    assert!(
+        text.contains("; Address: "),
+        "{text}"
+    );
 }
 
 #[test]
@@ -447,5 +452,43 @@ fn machine_code_and_index_registers_have_hints() {
     ] {
         let run = with_input(&["check", "-"], module(line).as_bytes());
         assert!(run.out.contains(hint), "{line}: {}", run.out);
+    }
+}
+
+#[test]
+fn findings_of_a_function() {
+    let folder = Folder::new("findings-of-function");
+    let second = STRIDED
+        .split_once(".visible")
+        .unwrap()
+        .1
+        .replace(" k(", " l(");
+    let file = folder.file("a.ptx", format!("{STRIDED}.visible{second}"));
+    let all = ptx(&["lint", "--only", "uncoalesced", &file]);
+    assert!(
+        all.out.contains(":13:") && all.out.contains(":26:"),
+        "{}",
+        all.out
+    );
+    for option in ["--function", "--kernel"] {
+        let one = ptx(&["lint", "--only", "uncoalesced", option, "l", &file]);
+        assert!(
+            !one.out.contains(":13:") && one.out.contains(":26:"),
+            "{}",
+            one.out
+        );
+        let errors = folder.file(
+            "b.ptx",
+            format!("{STRIDED}.visible{second}").replace("ret;", "rett;"),
+        );
+        let one = ptx(&["check", "--format", "short", option, "l", &errors]);
+        assert_eq!(one.out.lines().count(), 1, "{}", one.out);
+        let unknown = ptx(&["check", option, "m", &file]);
+        assert_eq!(unknown.status, 2);
+        assert!(
+            unknown.err.contains("no function `m` with a body"),
+            "{}",
+            unknown.err
+        );
     }
 }

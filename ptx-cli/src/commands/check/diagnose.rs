@@ -7,6 +7,7 @@ use ptx_verify::{BodyChecker, Options};
 
 use super::Args;
 use super::filter::{Filter, Kinds};
+use crate::functions::Chosen;
 use crate::input::Source;
 use crate::render::json::{Linted, Measured};
 use ptx_report::source_frames::{Finder, Place};
@@ -17,6 +18,8 @@ pub(crate) struct Checked {
     /// The text with fixes and the number of fixes, if there are any. The diagnostics are about this text.
     pub(crate) fixed: Option<(SourceText, usize)>,
     pub(crate) found: Found,
+    /// The functions whose diagnostics are reported.
+    pub(crate) chosen: Chosen,
 }
 
 /// The diagnostics of a text.
@@ -42,9 +45,10 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
             source,
             fixed: None,
             found: Found::default(),
+            chosen: Chosen::all(),
         };
     }
-    let mut found = diagnose(&source.bytes, options, args);
+    let (mut found, mut chosen) = diagnose(&source.bytes, options, args);
     let mut fixed = None;
     if args.fix
         && found
@@ -60,7 +64,7 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
         };
         if let Some(fixes) = ptx_ir::fix_all(&source.bytes, errors(&source.bytes), errors) {
             let text = SourceText::from(fixes.text);
-            found = diagnose(&text, options, args);
+            (found, chosen) = diagnose(&text, options, args);
             fixed = Some((text, fixes.count));
         }
     }
@@ -68,6 +72,7 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
         source,
         fixed,
         found,
+        chosen,
     }
 }
 
@@ -76,7 +81,11 @@ const LARGE: usize = 1 << 18;
 
 /// Whether a large source has no diagnostics. This is likely, and it is determined fast and with little memory.
 fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
-    if source.len() < LARGE || !args.warn.is_empty() || !args.deny.is_empty() {
+    if source.len() < LARGE
+        || !args.functions.is_empty()
+        || !args.warn.is_empty()
+        || !args.deny.is_empty()
+    {
         return false;
     }
     let visited = ptx_parse::visit_bodies(
@@ -91,8 +100,8 @@ fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
         .is_some_and(|diagnostics| diagnostics.iter().all(|d| d.code == LINK))
 }
 
-/// The diagnostics of a text that the options select.
-fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
+/// The diagnostics of a text and the functions that the options select.
+fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Chosen) {
     let parsed = ptx_parse::parse_with(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     if let Some(environment) = args.environment {
@@ -132,11 +141,14 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
             diagnostic.severity = Severity::Warning;
         }
     }
-    Found {
+    let mut found = Found {
         details: details(&parsed.module, &diagnostics),
         diagnostics,
         mistakes: filter.into_mistakes(),
-    }
+    };
+    let chosen = args.functions.choose(&parsed.module);
+    found.retain(|function, _| chosen.contains_name(&parsed.module, function));
+    (found, chosen)
 }
 
 /// The details of diagnostics: their positions, without values and lints.
@@ -175,7 +187,7 @@ impl Checked {
 
 impl Found {
     /// Keeps the diagnostics for which the predicate is true, given their function.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(Option<&str>, &Diagnostic) -> bool) {
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(Option<&str>, &Diagnostic) -> bool) {
         let details = std::mem::take(&mut self.details);
         (self.diagnostics, self.details) = std::mem::take(&mut self.diagnostics)
             .into_iter()

@@ -15,6 +15,7 @@ use ptx_verify::Options;
 
 use crate::config::ConfigFile;
 use crate::destination::Place;
+use crate::functions::Functions;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use diagnose::check;
@@ -44,6 +45,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    functions: Functions,
     #[command(flatten)]
     destination: Place,
     /// Apply the fixes that are certain. The result goes to standard output, and the remaining diagnostics to standard
@@ -102,8 +105,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let options = Options::default()
         .with_version(args.ptx_version)
         .with_target(args.target);
+    let mut used = Vec::new();
     let check = |source| check(source, &options, args);
     input::in_order(&inputs, &mut out, &mut status, check, |out, mut checked| {
+        checked.chosen.note(&mut used);
         if let Some((_, count)) = checked.fixed {
             let count = counted(count, "mistake");
             output::summary(format_args!("{}: {count} fixed", checked.source.name));
@@ -117,6 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Ok(status)
     })?;
     reporter.end(if to_stderr { &mut stderr } else { &mut out })?;
+    args.functions.check(&used)?;
     out.flush()?;
     if let Some(writer) = &writer {
         writer.summary();

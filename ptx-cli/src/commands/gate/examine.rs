@@ -44,7 +44,6 @@ struct Finding {
 /// The result for a file.
 pub(super) struct Examined {
     pub(super) checked: Checked,
-    pub(super) chosen: Chosen,
     /// For each section, whether it applies to a function.
     pub(super) matched: Vec<bool>,
     /// The reason why there are no metrics of ptxas.
@@ -109,8 +108,8 @@ impl Gate<'_> {
                     details,
                     mistakes,
                 },
+                chosen,
             },
-            chosen,
             refusal,
         })
     }

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let work = |source| gate.examine(source);
     input::in_order(&inputs, &mut out, &mut status, work, |out, examined| {
         let mut examined = examined?;
-        examined.chosen.note(&mut used);
+        examined.checked.chosen.note(&mut used);
         for (is_matched, is_matched_here) in matched.iter_mut().zip(&examined.matched) {
             *is_matched |= is_matched_here;
         }

@@ -44,14 +44,18 @@ pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Che
         detail.linted = linted;
     }
     let (diagnostics, details) = group_by_source_line(diagnostics, details);
+    let mut found = Found {
+        diagnostics,
+        details,
+        mistakes: filter.into_mistakes(),
+    };
+    let chosen = args.functions.choose(&module);
+    found.retain(|function, _| chosen.contains_name(&module, function));
     Checked {
         source,
         fixed: None,
-        found: Found {
-            diagnostics,
-            details,
-            mistakes: filter.into_mistakes(),
-        },
+        found,
+        chosen,
     }
 }
 

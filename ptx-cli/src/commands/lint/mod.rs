@@ -10,6 +10,7 @@ use ptx_lint::{Certainty, Lint, LintOptions};
 
 use super::check::report::{Reporter, Reporting};
 use crate::config::ConfigFile;
+use crate::functions::Functions;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use crate::query::similar;
@@ -41,6 +42,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    functions: Functions,
     /// List the lints
     #[arg(long, exclusive = true)]
     list: bool,
@@ -111,8 +114,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if args.certainty == Some(MinCertainty::Definite) {
         options.certainty = Certainty::Definite;
     }
+    let mut used = Vec::new();
     let work = |source| examine(source, &options, args);
     input::in_order(&inputs, &mut out, &mut status, work, |out, mut checked| {
+        checked.chosen.note(&mut used);
         let (errors, warnings) = reporter.report(&mut checked, out)?;
         let definite = checked
             .found
@@ -125,6 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Ok(Status::of(errors + definite > 0 || denied))
     })?;
     reporter.end(&mut out)?;
+    args.functions.check(&used)?;
     if args.stat {
         reporter.lint_totals().write(&mut out)?;
     }
