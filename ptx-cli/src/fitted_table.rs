@@ -46,7 +46,7 @@ pub(crate) fn write(out: &mut impl Write, table: &Table, width: usize) -> io::Re
     writeln!(out, " {}", heading(header_line.trim_end()))?;
     for (line, row) in row_lines.iter().zip(table.row_iter()) {
         writeln!(out, " {}", line.trim_end())?;
-        for line in wrapped(&details(header, row, kept), width) {
+        for line in wrapped(&details(header, row, kept), width, INDENT) {
             writeln!(out, "{line}")?;
         }
     }
@@ -79,9 +79,9 @@ fn details(header: &Row, row: &Row, kept: usize) -> String {
 }
 
 /// The lines of a text, indented and not longer than a width. Words that are too long are divided.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let available = width.saturating_sub(INDENT).max(1);
-    let indent = " ".repeat(INDENT);
+pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let available = width.saturating_sub(indent).max(1);
+    let indent = " ".repeat(indent);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let mut line_len = 0;
@@ -133,9 +133,9 @@ mod tests {
     #[test]
     fn long_words_are_divided() {
         assert_eq!(
-            wrapped("ab cdefgh", 9),
+            wrapped("ab cdefgh", 9, INDENT),
             ["      ab", "      cde", "      fgh"]
         );
-        assert!(wrapped("", 9).is_empty());
+        assert!(wrapped("", 9, INDENT).is_empty());
     }
 }

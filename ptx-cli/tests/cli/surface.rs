@@ -401,10 +401,7 @@ fn tables_fit_the_width() {
         assert!(line.chars().count() <= 80, "{line}");
     }
     // Columns that do not fit are below the row, whole words at a time.
-    assert!(
-        text.contains("\n      Address: p + 64*%tid.x\n"),
-        "{text}"
-    );
+    assert!(text.contains("\n      Address: p + 64*%tid.x\n"), "{text}");
 }
 
 #[test]

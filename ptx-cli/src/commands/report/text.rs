@@ -13,6 +13,7 @@ use ptx_report::report::{
 };
 
 use super::short;
+use crate::fitted_table::wrapped;
 use crate::output::{self, align_right, table, write_table};
 
 /// The length at which forms are cut.
@@ -120,9 +121,27 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
         ("barriers", synchronization(&function.synchronization)),
         ("calls", calls.join(", ")),
     ] {
-        if !text.is_empty() {
-            writeln!(out, " {name:15}{text}")?;
-        }
+        write_fact(out, name, &text)?;
+    }
+    Ok(())
+}
+
+/// The column at which the text of a fact begins.
+const FACT_COLUMN: usize = 16;
+
+/// Writes a fact with its name, unless it is empty. The text is wrapped at the width of the terminal.
+fn write_fact(out: &mut impl Write, name: &str, text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let lines = match output::width() {
+        Some(width) => wrapped(text, width.into(), FACT_COLUMN),
+        None => vec![format!("{:FACT_COLUMN$}{text}", "")],
+    };
+    for (index, line) in lines.iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        let text = line.get(FACT_COLUMN..).unwrap_or_default();
+        writeln!(out, " {name:15}{text}")?;
     }
     Ok(())
 }
