@@ -151,7 +151,7 @@ impl Tools {
                 }
             };
             let folder = self.root.join(".ci/browser");
-            if !folder.join("node_modules/playwright-core").is_dir() {
+            if !folder.join("node_modules/axe-core").is_dir() {
                 let mut npm = Command::new("npm");
                 npm.args(["ci", "--silent", "--no-audit", "--no-fund"])
                     .current_dir(folder);
