@@ -19,6 +19,7 @@ import { rewritesPanel } from "./panels/rewrites";
 import { runPanel } from "./panels/run";
 import { statisticsPanel } from "./panels/statistics";
 import { Tabs } from "./panels/tabs";
+import { projectLinks } from "./project";
 import type { Session } from "./session";
 import { isDark, startTheme } from "./theme";
 import { toolbar } from "./toolbar";
@@ -34,7 +35,7 @@ export class App {
   readonly tabs: Tabs;
   private readonly failure = element("div", { class: "banner", role: "alert", hidden: true });
   private readonly counts = element("span", { role: "status", class: "counts" }, "Loading…");
-  private readonly place = element("span", {});
+  private readonly place = element("span", { class: "place" });
   private panelTimer = 0;
   private foldingTimer = 0;
 
@@ -46,7 +47,7 @@ export class App {
     this.session = createSession(editor, shared.text ?? first.text, isDark(), server, events);
     this.tabs = new Tabs(panels.map((panel) => panel(this.session)));
     const bar = toolbar(this.session, { invertTheme, link: () => this.link() });
-    const status = element("footer", {}, this.counts, this.place);
+    const status = element("footer", {}, this.counts, this.place, projectLinks());
     document.body.append(bar, this.failure, element("main", {}, editor, this.tabs.element), status);
     acceptDrops(this.session);
     if (shared.panel) this.tabs.show(shared.panel);

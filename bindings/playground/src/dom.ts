@@ -40,6 +40,24 @@ export function button(text: string, click: () => void, attributes: Record<strin
   return element("button", { type: "button", click, ...attributes }, text);
 }
 
+/** A box that scrolls, in a frame with a shadow on each side where the box has more. */
+export function framed(box: HTMLElement): HTMLElement {
+  const frame = element("div", { class: "frame" }, box);
+  const update = (): void => {
+    frame.classList.toggle("more-left", box.scrollLeft > 1);
+    frame.classList.toggle("more-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  };
+  box.addEventListener("scroll", update, { passive: true });
+  const sizes = new ResizeObserver(update);
+  for (const observed of [box, ...box.children]) sizes.observe(observed);
+  return frame;
+}
+
+/** The name of a function in the source language, and the one in the text if it differs. */
+export function namesOf({ name, demangled }: { name: string; demangled: string | null }): string {
+  return demangled ? `${demangled}\n${name}` : name;
+}
+
 /** `1 error`, `2 errors` */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -24,7 +24,7 @@ export function toolbar(session: Session, { invertTheme, link }: Actions): HTMLE
     button("Download", () => download(session)),
     button("Format", () => void format(), { title: "Shift+Alt+F" }),
     button("Copy link", () => void link().then(copy).then(say, (error) => say(messageOf(error)))),
-    button("Light/dark", invertTheme, { "aria-label": "Change between light and dark colors" }),
+    button("Light/dark", invertTheme, { "aria-label": "Light/dark colors" }),
     said,
   );
 }

@@ -15,7 +15,7 @@ after(async () => {
   server?.close();
 });
 
-const cursorLine = async (page) => Number(/^Line (\d+)/.exec(await page.locator("footer span").last().textContent())[1]);
+const cursorLine = async (page) => Number(/^Line (\d+)/.exec(await page.locator("footer .place").textContent())[1]);
 
 /** Opens the page with an example and a panel. */
 async function start(panel, example) {

@@ -98,7 +98,7 @@ test("Run: buffers, values, the curve and the profile", async () => {
   assert.equal(await rows.count(), 9);
   assert.match(await rows.nth(5).textContent(), /^line 12132\.0128ld\.global\.f32 %f2, \[%rd1\];$/);
   await rows.nth(5).getByRole("button").click();
-  assert.match(await page.locator("footer span").last().textContent(), /^Line 12,/);
+  assert.match(await page.locator("footer .place").textContent(), /^Line 12,/);
   // Typed values, fewer than threads: a checker finds the accesses beyond them.
   await panel.getByLabel("Contents of data").selectOption("values");
   await panel.getByLabel("Values of data", { exact: true }).first().fill("4, -1");

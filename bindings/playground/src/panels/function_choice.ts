@@ -1,6 +1,6 @@
 // Which function a panel shows: the one of the cursor, or the last one that the cursor was in.
 
-import { element } from "../dom";
+import { element, namesOf } from "../dom";
 import type { FunctionInfo } from "../server/protocol";
 import type { Session } from "../session";
 
@@ -28,7 +28,7 @@ export class FunctionChoice {
     const answer = await this.session.ask<FunctionInfo[]>("ptxkit/functions");
     if (!answer) return false;
     this.functions = answer.result;
-    this.select.replaceChildren(...this.functions.map((f) => element("option", { value: f.name }, f.demangled ?? f.name)));
+    this.select.replaceChildren(...this.functions.map((f) => element("option", { value: f.name, title: namesOf(f) }, f.demangled ?? f.name)));
     if (!this.current) this.name = this.functions[0]?.name ?? null;
     this.followCursor();
     return true;
@@ -41,6 +41,7 @@ export class FunctionChoice {
     const before = this.name;
     if (inside) this.name = inside.name;
     this.select.selectedIndex = this.functions.findIndex((f) => f.name === this.name);
+    this.select.title = this.current ? namesOf(this.current) : "";
     return this.name !== before;
   }
 

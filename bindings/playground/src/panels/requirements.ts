@@ -1,12 +1,14 @@
 // On which targets each function is legal, and what excludes the others.
 
-import { button, element, withCode } from "../dom";
+import { button, element, framed, namesOf, withCode } from "../dom";
 import type { FunctionNeeds, Needs, Requirements } from "../server/protocol";
 import type { Session } from "../session";
 import type { Panel } from "./panel";
 
 interface Row {
   name: string;
+  /** All names of the function. */
+  names: string;
   needs: Needs;
 }
 
@@ -24,17 +26,17 @@ class RequirementsPanel implements Panel {
     const answer = await this.session.ask<Requirements>("ptxkit/requirements");
     if (!answer) return;
     const { targets, functions, module } = answer.result;
-    const rows: Row[] = [{ name: "The whole file", needs: module }, ...functions.map((f) => ({ name: nameOf(f), needs: f }))];
+    const rows: Row[] = [{ name: "The whole file", names: "", needs: module }, ...functions.map((f) => ({ name: nameOf(f), names: namesOf(f), needs: f }))];
     const table = element("table", { class: "matrix" }, head(targets), element("tbody", {}, ...rows.map((row) => this.row(row, targets))));
     const explanation = "The lowest PTX version on each target; an empty cell means that it is not legal there. A name shows the reasons.";
-    this.body.replaceChildren(element("p", {}, explanation), element("div", { class: "scrolled", tabindex: 0, role: "region", "aria-label": "Requirements by target" }, table), this.reasons);
+    this.body.replaceChildren(element("p", {}, explanation), framed(element("div", { class: "scrolled", tabindex: 0, role: "region", "aria-label": "Requirements by target" }, table)), this.reasons);
     const shown = rows.find((row) => row.name === this.chosen) ?? rows[0];
     if (shown) this.showReasons(shown);
   }
 
   private row(row: Row, targets: string[]): HTMLElement {
     const cells = targets.map((target, index) => cell(target, row.needs.versions[index] ?? null));
-    const name = button(row.name, () => this.showReasons(row), { class: "link", title: row.name });
+    const name = button(row.name, () => this.showReasons(row), { class: "link", title: row.names || undefined });
     return element("tr", {}, element("th", { scope: "row" }, name), ...cells);
   }
 

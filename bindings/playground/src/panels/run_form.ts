@@ -1,6 +1,6 @@
 // The form of a launch: its shape, its checkers and the arguments of the kernel.
 
-import { element } from "../dom";
+import { element, namesOf } from "../dom";
 import type { Argument, Kernel, KernelParameter, Launch } from "../server/protocol";
 
 const CHECKERS = ["memcheck", "initcheck", "synccheck", "racecheck"];
@@ -36,8 +36,7 @@ class ArgumentFields {
   private readonly fill: HTMLSelectElement;
   private readonly values: HTMLInputElement;
 
-  constructor(parameter: KernelParameter, index: number) {
-    const name = parameter.name ?? `parameter ${index + 1}`;
+  constructor(parameter: KernelParameter, name: string) {
     const update = (): void => this.update();
     const kinds: Choice[] = [["value", "value"]];
     if (parameter.pointer) kinds.unshift(["buffer", "buffer"]);
@@ -126,7 +125,7 @@ export class RunForm {
   show(kernels: readonly Kernel[]): void {
     const before = this.kernel.value;
     this.kernels = kernels;
-    this.kernel.replaceChildren(...kernels.map(({ name, demangled }) => element("option", { value: name }, demangled ?? name)));
+    this.kernel.replaceChildren(...kernels.map(({ name, demangled }) => element("option", { value: name, title: namesOf({ name, demangled }) }, demangled ?? name)));
     if (kernels.some(({ name }) => name === before)) this.kernel.value = before;
     this.showArguments();
   }
@@ -140,13 +139,16 @@ export class RunForm {
     const wanted = JSON.stringify([this.current?.name, parameters]);
     if (wanted === this.shown) return;
     this.shown = wanted;
-    this.fields = parameters.map((parameter, index) => new ArgumentFields(parameter, index));
+    const names = this.names;
+    this.fields = parameters.map((parameter, index) => new ArgumentFields(parameter, names[index] ?? ""));
     this.list.replaceChildren(...this.fields.map((field) => field.element));
   }
 
   /** The names of the parameters. */
   get names(): string[] {
-    return (this.current?.parameters ?? []).map(({ name }, index) => name ?? `parameter ${index + 1}`);
+    // Compilers put the name of the kernel before the names of its parameters.
+    const prefix = `${this.current?.name}_`;
+    return (this.current?.parameters ?? []).map(({ name }, index) => name?.replace(prefix, "") ?? `parameter ${index + 1}`);
   }
 
   /** What the form says. Throws an error that names the field that is wrong. */

@@ -1,6 +1,6 @@
 // What each function contains.
 
-import { element } from "../dom";
+import { element, namesOf } from "../dom";
 import type { Statistics } from "../server/protocol";
 import type { Session } from "../session";
 import { note, type Panel } from "./panel";
@@ -43,13 +43,13 @@ function nameOf(f: Statistics): string {
 }
 
 function overview(functions: Statistics[]): HTMLElement {
-  const rows = functions.map((f) => [nameOf(f), ...columns.map(([, value]) => value(f))]);
+  const rows = functions.map((f) => [element("span", { title: namesOf(f) }, nameOf(f)), ...columns.map(([, value]) => value(f))]);
   return table(["Function", ...columns.map(([title]) => title)], rows, "Functions");
 }
 
 function details(f: Statistics, session: Session): HTMLElement {
   const families = Object.entries(f.families).toSorted(([, a], [, b]) => b - a);
-  const parts = [element("summary", {}, nameOf(f)), table(["Kind", "Instructions"], families, "Instructions by kind")];
+  const parts = [element("summary", { title: namesOf(f) }, nameOf(f)), table(["Kind", "Instructions"], families, "Instructions by kind")];
   if (f.memory.length) {
     const rows = f.memory.map(({ space, access, bytes, vector, count }) => [space, access, bytes ?? "?", vector, count]);
     parts.push(table(["Space", "Access", "Bytes", "Vector", "Instructions"], rows, "Memory accesses"));

@@ -1,6 +1,6 @@
 // Tables of panels.
 
-import { element } from "../dom";
+import { element, framed } from "../dom";
 
 /** A table; rows begin with their name. */
 export function table(titles: string[], rows: (string | number | Node)[][], caption: string): HTMLElement {
@@ -8,5 +8,6 @@ export function table(titles: string[], rows: (string | number | Node)[][], capt
   const cells = (row: (string | number | Node)[]): HTMLElement[] =>
     row.map((value, index) => element(index ? "td" : "th", index ? {} : { scope: "row" }, typeof value === "number" ? String(value) : value));
   const body = rows.map((row) => element("tr", {}, ...cells(row)));
-  return element("div", { class: "scrolled" }, element("table", { class: "data" }, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body)));
+  const all = element("table", { class: "data" }, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
+  return framed(element("div", { class: "scrolled", tabindex: 0, role: "region", "aria-label": caption }, all));
 }

@@ -7,6 +7,16 @@ const LARGEST = 4;
 /** How far an arrow key moves, in pixels. */
 const STEP = 60;
 
+/** What keys and pointers do, the same as in the page that `ptxkit cfg` writes. */
+const KEYS: readonly [string, string][] = [
+  ["drag, arrow keys", "move"],
+  ["wheel, two fingers, + −", "zoom"],
+  ["1", "original size"],
+  ["f or 0", "fit to the window"],
+  ["click, Enter", "select the text of a block"],
+  ["?", "show or hide the keys"],
+];
+
 interface Point {
   x: number;
   y: number;
@@ -15,6 +25,7 @@ interface Point {
 export class Viewport {
   readonly element: HTMLElement;
   readonly controls: HTMLElement;
+  private readonly keys = element("dl", { class: "keys", hidden: true }, ...KEYS.flatMap(([keys, action]) => [element("dt", {}, keys), element("dd", {}, action)]));
   private readonly content = element("div", { class: "viewport-content" });
   private readonly pointers = new Map<number, Point>();
   private at: Point = { x: 0, y: 0 };
@@ -24,13 +35,14 @@ export class Viewport {
   private dragged = false;
 
   constructor(label: string) {
-    this.element = element("div", { class: "viewport", tabindex: 0, role: "group", "aria-label": `${label}: arrow keys move, plus and minus zoom, 0 fits` }, this.content);
+    this.element = element("div", { class: "viewport", tabindex: 0, role: "group", "aria-label": `${label}: arrow keys move, plus and minus zoom, 1 shows the original size, f or 0 fits` }, this.content, this.keys);
     this.controls = element(
       "span",
       { class: "zoom", role: "group", "aria-label": "Zoom" },
-      button("−", () => this.zoom(1 / 1.3), { "aria-label": "Zoom out" }),
-      button("+", () => this.zoom(1.3), { "aria-label": "Zoom in" }),
-      button("Fit", () => this.fit()),
+      button("−", () => this.zoom(1 / 1.3), { "aria-label": "Zoom out", title: "Zoom out (-)" }),
+      button("+", () => this.zoom(1.3), { "aria-label": "Zoom in", title: "Zoom in (+)" }),
+      button("Fit", () => this.fit(), { title: "Fit to the window (f or 0)" }),
+      button("?", () => this.toggleKeys(), { "aria-label": "Keys", title: "Keys (?)" }),
     );
     this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.element.addEventListener("keydown", (event) => this.key(event));
@@ -38,6 +50,10 @@ export class Viewport {
     this.element.addEventListener("pointermove", (event) => this.move(event));
     for (const name of ["pointerup", "pointercancel"] as const) this.element.addEventListener(name, (event) => this.pointers.delete(event.pointerId));
     this.element.addEventListener("click", (event) => this.dragged && event.stopPropagation(), { capture: true });
+  }
+
+  private toggleKeys(): void {
+    this.keys.hidden = !this.keys.hidden;
   }
 
   /** Replaces the drawing. */
@@ -92,11 +108,15 @@ export class Viewport {
 
   private key(event: KeyboardEvent): void {
     const steps: Record<string, Point> = { ArrowLeft: { x: STEP, y: 0 }, ArrowRight: { x: -STEP, y: 0 }, ArrowUp: { x: 0, y: STEP }, ArrowDown: { x: 0, y: -STEP } };
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
     const step = steps[event.key];
     if (step) this.at = { x: this.at.x + step.x, y: this.at.y + step.y };
     else if (event.key === "+" || event.key === "=") this.zoom(1.3);
     else if (event.key === "-") this.zoom(1 / 1.3);
-    else if (event.key === "0") this.fit();
+    else if (event.key === "1") this.zoom(1 / this.scale);
+    else if (event.key === "?") this.toggleKeys();
+    else if (event.key === "Escape") this.keys.hidden = true;
+    else if (event.key === "f" || event.key === "0") this.fit();
     else return;
     event.preventDefault();
     this.apply();
