@@ -5,16 +5,18 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
+import axe from "axe-core";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { examine, examineProject, inAllWindows } from "./appearance.js";
 
 const root = join(import.meta.dirname, "../..");
 const program = process.env.PTXKIT ?? join(root, "target/debug/ptxkit");
 const pictures = process.env.SCREENSHOTS;
-const LARGEST_PICTURE = 400_000;
+const LARGEST_PICTURE = 200_000;
 
 let browser;
 let folder;
@@ -99,10 +101,8 @@ test("one kernel", async () => {
   const before = await fill();
   await page.locator("main select").selectOption("pressure");
   assert.notEqual(await fill(), before, "another color");
-  await page.locator("main").evaluate((main) => { main.scrollTop = 0; });
-  await takePicture(page, "report");
   await page.getByRole("button", { name: "All functions" }).click();
-  await page.locator("svg circle").first().focus();
+  await page.locator("main svg a").first().focus();
   assert.match(await page.locator("#tip").textContent(), /FLOP/);
   await page.keyboard.press("Enter");
   await page.locator("dl").first().waitFor();
@@ -110,13 +110,112 @@ test("one kernel", async () => {
   await page.close();
 });
 
-test("dark, and narrow as a phone", async () => {
+test("dark colors", async () => {
   const { page, problems } = await open("ptx-cli/tests/expect/report/tiles.ptx", "dark");
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   assert.equal(background, "rgb(13, 17, 23)");
-  await page.setViewportSize({ width: 390, height: 800 });
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  assert(wide <= 390, `${wide} pixels`);
   assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("the screenshot of the documentation", async () => {
+  const { page, problems } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx");
+  await page.setViewportSize({ width: 1240, height: 700 });
+  await page.locator("#list a", { hasText: "pipelined" }).click();
+  await page.locator("main dl").first().waitFor();
+  await takePicture(page, "screenshot-report");
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+/** Shows a function, or all of them with `null`. */
+async function show(page, index) {
+  await page.evaluate((hash) => { location.hash = hash; }, index === null ? "" : String(index));
+  await page.locator(index === null ? "main h2:has-text('Functions')" : "main dl").first().waitFor();
+}
+
+for (const { file, functions } of [
+  { file: "ptx-cli/tests/expect/report/tiles.ptx", functions: [0] },
+  { file: "corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx", functions: [0, 3, 10] },
+  { file: "corpus/compiled/nvcc/cub_algorithms.big.sm_80.ptx", functions: [2] },
+  { file: "corpus/compiled/rust/follow_in_rows.rustc196.sm_80.ptx", functions: [1] },
+]) {
+  test(`readable in every window: ${file}`, async () => {
+    const { page, problems } = await open(file);
+    await examineProject(page);
+    const found = [];
+    await inAllWindows(page, async (window) => {
+      await show(page, null);
+      found.push(...await examine(page, `all functions, ${window}`, axe.source));
+      for (const index of functions) {
+        await show(page, index);
+        found.push(...await examine(page, `function ${index}, ${window}`, axe.source));
+      }
+    });
+    assert.deepEqual(found, []);
+    assert.deepEqual(problems, []);
+    await page.close();
+  });
+}
+
+test("rows of functions differ, and have all names as a tooltip", async () => {
+  for (const file of ["corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx", "corpus/compiled/nvcc/cub_algorithms.big.sm_80.ptx"]) {
+    const { page } = await open(file);
+    const rows = await page.locator("main td.name").evaluateAll((cells) => cells.map((cell) => [cell.textContent, cell.title]));
+    assert.equal(new Set(rows.map(([text]) => text)).size, rows.length, "each name occurs once");
+    for (const [text, title] of rows) assert(!text.includes("::detail::") && /(^|\n)_Z\w+$/.test(title), `${text} ${title}`);
+    assert.deepEqual([...new Set(await page.locator("main td:nth-child(2)").allTextContents())], ["kernel"]);
+    await page.close();
+  }
+});
+
+test("the table of functions fits into a window of 1400 pixels", async () => {
+  const { page } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx");
+  const hidden = await page.locator("main .tall").evaluate((box) => box.scrollWidth - box.clientWidth);
+  assert(hidden <= 0, `${hidden} pixels are hidden`);
+  await page.setViewportSize({ width: 800, height: 800 });
+  await page.locator("main .frame.more-right").waitFor();
+  await page.locator("main .tall").evaluate((box) => { box.scrollLeft = box.scrollWidth; });
+  await page.locator("main .frame.more-left:not(.more-right)").waitFor();
+  await page.close();
+});
+
+test("the plot has titles of its axes, names of points, and a legend", async () => {
+  const { page } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx");
+  const plot = page.getByRole("group", { name: "Functions by intensity" });
+  assert.deepEqual(await plot.locator(".axis-title").allTextContents(), ["FLOP per byte of global memory", "FLOP per warp"]);
+  assert((await plot.locator("text.name").count()) > 0);
+  assert.match(await page.locator("main .legend").first().textContent(), /function/);
+  assert.match(await page.locator("main").textContent(), /functions? without floating-point operations/);
+  await page.keyboard.press("?");
+  assert.match(await page.locator("#keys").innerText(), /all functions/);
+  await page.keyboard.press("Escape");
+  assert(!(await page.locator("#keys").isVisible()));
+  await page.close();
+});
+
+test("the colors of the graph leave the text of blocks legible", async () => {
+  const { page } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx");
+  await show(page, 0);
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    for (const name of await page.locator("main select option").evaluateAll((options) => options.map((o) => o.value))) {
+      await page.locator("main select").selectOption(name);
+      const least = await page.evaluate(() => {
+        const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+        const luminance = (color) => {
+          context.fillStyle = color;
+          context.fillRect(0, 0, 1, 1);
+          const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        return Math.min(...Array.from(document.querySelectorAll("svg.flow g"), (group) => {
+          const [rect, text] = ["rect", "text"].map((tag) => luminance(getComputedStyle(group.querySelector(tag)).fill));
+          return (Math.max(rect, text) + 0.05) / (Math.min(rect, text) + 0.05);
+        }));
+      });
+      assert(least >= 4.5, `${name}, ${colorScheme}: ${least}`);
+    }
+  }
   await page.close();
 });

@@ -9,7 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import axe from "axe-core";
 import { chromium } from "playwright-core";
+import { examine, examineProject, inAllWindows } from "./appearance.js";
 
 const root = join(import.meta.dirname, "../..");
 const program = process.env.PTXKIT ?? join(root, "target/debug/ptxkit");
@@ -40,7 +42,7 @@ after(async () => {
 async function open(file, functions, colorScheme = "light") {
   const page_file = join(folder, "page.html");
   const only = functions ? ["--function", functions] : [];
-  execFileSync(program, ["cfg", file, ...only, "-o", page_file]);
+  execFileSync(program, ["cfg", file, ...only, "-o", page_file], { cwd: root });
   const page = await browser.newPage({ viewport: { width: 1300, height: 850 }, colorScheme });
   const problems = [];
   page.on("console", (message) => problems.push(`console: ${message.text()}`));
@@ -82,9 +84,15 @@ const colors = (page) => page.evaluate(() => {
 
 async function checkZoom(page) {
   await page.locator("#graph").focus();
+  await page.keyboard.press("1");
+  await page.keyboard.press("0");
+  await frame(page);
+  const fitted = await state(page);
+  await page.keyboard.press("1");
   await page.keyboard.press("f");
   await frame(page);
   const whole = await state(page);
+  assert.equal(whole.scale, fitted.scale, "f and 0 do the same");
   assert.equal(whole.drawn, whole.blocks, "the whole graph is seen");
   assert(whole.width * whole.scale <= 1300 && whole.height * whole.scale <= 850);
   await page.mouse.move(400, 400);
@@ -179,6 +187,7 @@ async function checkCollapsing(page) {
 async function takePicture(page, { name, zoom, hover }, colorScheme) {
   await page.emulateMedia({ colorScheme });
   await page.evaluate((factor) => {
+    document.activeElement?.blur();
     globalThis.viewer.fit();
     globalThis.viewer.zoom(factor, globalThis.viewer.window.width / 2, 200);
   }, zoom);
@@ -198,7 +207,7 @@ async function takePicture(page, { name, zoom, hover }, colorScheme) {
 
 for (const graph of graphs) {
   test(`${graph.name}: ${graph.file}`, async () => {
-    const { page, problems } = await open(join(root, graph.file), graph.functions);
+    const { page, problems } = await open(graph.file, graph.functions);
     const { blocks } = await state(page);
     assert(blocks >= graph.blocks[0] && blocks <= graph.blocks[1], `${blocks} blocks`);
     assert((await colors(page)) > 5, "the picture is not empty");
@@ -252,12 +261,76 @@ test("ten thousand blocks stay usable", async () => {
 });
 
 test("several functions are listed", async () => {
-  const { page, problems } = await open(join(root, "corpus/compiled/nvcc/sort.O3.sm_75.ptx"), null, "dark");
-  const options = await page.locator("#function option").count();
-  assert(options > 3);
-  const first = await page.title();
+  const { page, problems } = await open("corpus/compiled/nvcc/sort.O3.sm_75.ptx", null, "dark");
+  const options = await page.locator("#function option").evaluateAll((all) => all.map((option) => [option.textContent, option.title]));
+  assert(options.length > 3);
+  assert.equal(options[0][0], "bitonic_block<int, 512> (278 blocks)");
+  assert.equal(options[0][1], "void bitonic_block<int, 512>(int*)\n_Z13bitonic_blockIiLi512EEvPT_");
+  assert.equal(new Set(options.map(([text]) => text)).size, options.length, "each name occurs once");
+  assert.equal(await page.title(), "bitonic_block<int, 512>");
   await page.locator("#function").selectOption("1");
-  assert.notEqual(await page.title(), first);
+  assert.equal(await page.title(), "bitonic_block<double, 256>");
   assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("readable in every window", async () => {
+  const { page, problems } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx");
+  await examineProject(page);
+  const found = [];
+  await inAllWindows(page, async (window) => {
+    found.push(...await examine(page, window, axe.source));
+    await page.keyboard.press("?");
+    found.push(...await examine(page, `keys, ${window}`, axe.source));
+    assert.match(await page.locator("#keys").innerText(), /f or 0/);
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => globalThis.viewer.panel.show(globalThis.viewer.graph, globalThis.viewer.graph.blocks[0], new Set([1])));
+    found.push(...await examine(page, `all instructions of a block, ${window}`, axe.source));
+    await page.keyboard.press("Escape");
+  });
+  assert.deepEqual(found, []);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("text on blocks has contrast", async () => {
+  const { page } = await open("corpus/compiled/nvcc/sort.O3.sm_75.ptx");
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    const colors = await page.evaluate(() => {
+      const style = getComputedStyle(document.documentElement);
+      return Object.fromEntries(["page", "bar", "depth0", "depth1", "depth2", "depth3", "unreachable", "match", "text", "dim"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+    });
+    const luminance = (color) => {
+      const [r, g, b] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    for (const text of ["text", "dim"]) {
+      for (const box of ["page", "bar", "depth0", "depth1", "depth2", "depth3", "unreachable", "match"]) {
+        const [low, high] = [luminance(colors[text]), luminance(colors[box])].sort((a, b) => a - b);
+        const contrast = (high + 0.05) / (low + 0.05);
+        assert(contrast >= 4.5, `${text} on ${box}, ${colorScheme}: ${contrast}`);
+      }
+    }
+  }
+  await page.close();
+});
+
+test("two fingers zoom", async () => {
+  const { page } = await open("corpus/compiled/nvcc/sort.O3.sm_75.ptx");
+  const before = await state(page);
+  await page.evaluate(() => {
+    const { canvas } = globalThis.viewer;
+    canvas.setPointerCapture = () => {};
+    const send = (type, pointerId, clientX) => canvas.dispatchEvent(new PointerEvent(type, { pointerId, pointerType: "touch", clientX, clientY: 300, bubbles: true }));
+    send("pointerdown", 11, 300);
+    send("pointerdown", 12, 400);
+    send("pointermove", 12, 500);
+    send("pointerup", 12, 500);
+    send("pointerup", 11, 300);
+  });
+  await frame(page);
+  assert(Math.abs((await state(page)).scale / before.scale - 2) < 0.01);
+  assert(!(await page.locator("#panel").isVisible()), "fingers do not click");
   await page.close();
 });

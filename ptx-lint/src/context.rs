@@ -392,12 +392,8 @@ impl<'a> FunctionContext<'a> {
     /// The last instruction of a block.
     pub(crate) fn last_instruction(&self, block: BlockId) -> Option<(StmtId, Facts<'a>)> {
         let block = self.cfg().block(block)?;
-        self.body().range(block.first, block.end).rev().find_map(
-            |(stmt, statement)| match statement {
-                Statement::Inst(inst) => Some((stmt, self.facts().inst(inst))),
-                _ => None,
-            },
-        )
+        let (stmt, inst) = block.insts(self.body()).next_back()?;
+        Some((stmt, self.facts().inst(inst)))
     }
 
     /// The statements of a block after one of its statements; none for a statement outside of blocks.

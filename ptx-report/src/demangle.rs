@@ -33,18 +33,22 @@ pub fn set_enabled(enabled: bool) {
     ENABLED.store(enabled, Ordering::Relaxed);
 }
 
+/// The name of a function and the end of the name of its parameter: ptxas and nvcc name parameters after their function.
+fn split_parameter(name: &str) -> (&str, &str) {
+    match name.rfind("_param_") {
+        Some(index) if name[index + 7..].bytes().all(|b| b.is_ascii_digit()) => {
+            name.split_at(index)
+        }
+        _ => (name, ""),
+    }
+}
+
 /// The name in the source language; `None` if it is not mangled, or with `--no-demangle`.
 pub fn demangle(name: &str) -> Option<String> {
     if !ENABLED.load(Ordering::Relaxed) {
         return None;
     }
-    // ptxas and nvcc name the parameters of a function after the function.
-    let (function, parameter) = match name.rfind("_param_") {
-        Some(index) if name[index + 7..].bytes().all(|b| b.is_ascii_digit()) => {
-            name.split_at(index)
-        }
-        _ => (name, ""),
-    };
+    let (function, parameter) = split_parameter(name);
     if !is_mangled(function) {
         return None;
     }
@@ -71,6 +75,11 @@ pub fn display_text(text: &str) -> Cow<'_, str> {
     if !MANGLED_PREFIXES.iter().any(|prefix| text.contains(prefix)) {
         return clean(text);
     }
+    Cow::Owned(map_names(text, |name| display_name(name).into_owned()))
+}
+
+/// A text without control characters, with each name replaced.
+fn map_names(text: &str, map: impl Fn(&str) -> String) -> String {
     let mut display = String::new();
     let mut remaining = text;
     while let Some(start) = remaining.find(is_name_char) {
@@ -78,11 +87,90 @@ pub fn display_text(text: &str) -> Cow<'_, str> {
         let len = tail.find(|c| !is_name_char(c)).unwrap_or(tail.len());
         let (name, tail) = tail.split_at(len);
         display.push_str(&clean(gap));
-        display.push_str(&display_name(name));
+        display.push_str(&map(name));
         remaining = tail;
     }
     display.push_str(&clean(remaining));
-    Cow::Owned(display)
+    display
+}
+
+/// A text for display as by [`display_text`], but with [`short_name`]s.
+#[must_use]
+pub fn short_text(text: &str) -> String {
+    map_names(text, short_name)
+}
+
+/// The name of a function or an object without result, parameters and namespaces: `fill<float, Tag>` for
+/// `void a::fill<float, a::Tag>(float*)`, `buffer` for an object `buffer` of a function.
+#[must_use]
+pub fn short_name(name: &str) -> String {
+    let (function, parameter) = split_parameter(name);
+    let text = demangle(function).and_then(|_| spelling(function, Spelling::WithoutParameters));
+    match text {
+        Some(text) => unqualified(last_of_local(&clean(&text))) + parameter,
+        None => clean(name).into_owned(),
+    }
+}
+
+/// A short name for each function, with its parameters or its namespaces where several functions have the same short name.
+#[must_use]
+pub fn short_names(names: &[&str]) -> Vec<String> {
+    let mut short: Vec<String> = names.iter().map(|name| short_name(name)).collect();
+    for spell in [with_parameters, qualified] {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for text in &short {
+            *counts.entry(text.clone()).or_default() += 1;
+        }
+        for (text, name) in short.iter_mut().zip(names) {
+            if counts.get(text).is_some_and(|count| *count > 1) {
+                *text = spell(name);
+            }
+        }
+    }
+    short
+}
+
+/// `fill<float, Tag>(float*)`
+fn with_parameters(name: &str) -> String {
+    unqualified(&qualified(name))
+}
+
+/// `a::fill<float, a::Tag>(float*)`
+fn qualified(name: &str) -> String {
+    let text = demangle(name).and_then(|_| spelling(name, Spelling::WithoutResult));
+    clean(text.as_deref().unwrap_or(name)).into_owned()
+}
+
+/// A name without namespaces and classes, also in its template arguments.
+fn unqualified(text: &str) -> String {
+    let text = text
+        .replace("(anonymous namespace)::", "")
+        .replace("> >", ">>");
+    let mut name = String::new();
+    let mut remaining = text.as_str();
+    while let Some(first) = remaining.chars().next() {
+        let word = remaining
+            .find(|c| !is_name_char(c))
+            .unwrap_or(remaining.len());
+        let (part, tail) = remaining.split_at(word.max(first.len_utf8()));
+        let after = tail.strip_prefix("::").unwrap_or_default();
+        let is_qualifier = word > 0 && after.starts_with(is_name_char);
+        if is_qualifier && !after.starts_with("operator") {
+            remaining = after;
+        } else {
+            name.push_str(part);
+            remaining = tail;
+        }
+    }
+    name
+}
+
+/// The object of a function: `buffer` for `fill(float*)::buffer`.
+fn last_of_local(text: &str) -> &str {
+    match text.rsplit_once(")::") {
+        Some((_, object)) if object.bytes().all(|b| is_name_char(b.into())) => object,
+        _ => text,
+    }
 }
 
 /// A message with the demangled form after each mangled name in backquotes.
@@ -342,6 +430,41 @@ mod tests {
         let text = display_message("unknown `_Z3fooPi`; `_Zx`");
         assert_eq!(text, "unknown `_Z3fooPi` (foo(int*)); `_Zx`");
         assert_eq!(display_message("`_Zx` `"), "`_Zx` `");
+    }
+
+    /// Names of cub, wmma and Rust: what differs stays.
+    #[test]
+    fn short_names_have_template_arguments_and_no_namespaces() {
+        let cases = [
+            ("plain", "plain"),
+            (FOO, "foo"),
+            (TEMPLATE, "scal<float>"),
+            (
+                "_ZN1a1b4scanINS_6PolicyIiE5TunedEPKfEEvT0_",
+                "scan<Policy<int>::Tuned, float const*>",
+            ),
+            ("_ZN12_GLOBAL__N_14fillIfEEvPT_", "fill<float>"),
+            ("_ZZ4fillPfE6buffer", "buffer"),
+            ("_ZN1a1FclEi", "F::operator()"),
+            ("_Z3fooPi_param_0", "foo_param_0"),
+            ("_RNvC5crate4main", "main"),
+        ];
+        for (name, short) in cases {
+            assert_eq!(short_name(name), short, "{name}: {:?}", demangle(name));
+        }
+        assert_eq!(
+            short_text("_ZZ4fillPfE6buffer + 4 * %r1"),
+            "buffer + 4 * %r1"
+        );
+        let other_namespace = ["_ZN1a3fooEPi", "_ZN1b3fooEPi", TEMPLATE];
+        assert_eq!(
+            short_names(&[FOO, FOO_FLOAT, "plain"]),
+            ["foo(int*)", "foo(float*, int)", "plain"]
+        );
+        assert_eq!(
+            short_names(&other_namespace),
+            ["a::foo(int*)", "b::foo(int*)", "scal<float>"]
+        );
     }
 
     #[test]

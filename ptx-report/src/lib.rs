@@ -13,6 +13,7 @@
 //! | [`retarget`] | the text of a module for another target, or the reasons why that is impossible |
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
 //! | [`control_flow`] | drawings of control-flow graphs |
+//! | [`page`] | pages of HTML without other files |
 //! | `container_choice` | the selection of modules in a binary file, with the feature `container` |
 //! | [`basic_blocks`], [`operand_text`] | blocks without the dispatch blocks of branch tables, limits on lists; operands as written |
 //! | [`scalars`], [`affine_text`] | values of scalar types, and affine forms, as text |
@@ -34,6 +35,7 @@ pub mod function_values;
 pub mod instruction_facts;
 pub mod labels;
 pub mod operand_text;
+pub mod page;
 pub mod records;
 pub mod register_names;
 pub mod report;

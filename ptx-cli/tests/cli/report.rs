@@ -202,8 +202,10 @@ fn as_a_page() {
     expect(&run, 0, "", "");
     let text = std::fs::read_to_string(page).unwrap();
     assert!(text.starts_with("<!doctype html>") && text.trim_end().ends_with("</html>"));
-    // Nothing comes from elsewhere, and texts of the file do not end an element.
-    let links = text.replace("http://www.w3.org/2000/svg", "");
+    // Nothing comes from elsewhere but the links to the project, and texts of the file do not end an element.
+    let links = text
+        .replace("http://www.w3.org/2000/svg", "")
+        .replace(concat!("<a href=\"", env!("CARGO_PKG_REPOSITORY")), "");
     assert!(!links.contains("http:") && !links.contains("https:") && !links.contains("src="));
     assert_eq!(
         text.matches("<script").count(),

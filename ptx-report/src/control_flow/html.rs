@@ -7,10 +7,12 @@ use serde::Serialize;
 use super::details::{Inst, SourceLine};
 use super::layout::{End, Rect};
 use super::picture::{self, EdgeStyle, Picture};
-use super::svg::escaped;
 use super::theme::colors;
+use crate::counted;
+use crate::demangle::short_names;
+use crate::page::Page;
 
-const PAGE: &str = include_str!("viewer/page.html");
+const BODY: &str = include_str!("viewer/body.html");
 const STYLE: &str = concat!(
     colors!(":root", automatic),
     include_str!("viewer/viewer.css")
@@ -26,7 +28,7 @@ const SCRIPT: &str = concat!(
 
 /// The data that the script of the page reads. The names of the fields are those that the script uses.
 #[derive(Serialize)]
-struct Page<'a> {
+struct Data<'a> {
     char_width: f64,
     line_height: f64,
     padding: f64,
@@ -35,7 +37,12 @@ struct Page<'a> {
 
 #[derive(Serialize)]
 struct Function<'a> {
+    /// The name in the text.
     name: &'a str,
+    /// The name in the source language.
+    title: &'a str,
+    /// The name without what it has in common with the other functions.
+    short: String,
     file: &'a str,
     width: f64,
     height: f64,
@@ -109,36 +116,36 @@ struct Line {
 
 /// Writes a page with a viewer of `pictures`.
 pub(super) fn html(pictures: &[Picture<'_>], out: &mut impl Write) -> io::Result<()> {
-    let page = Page {
+    let names: Vec<&str> = pictures
+        .iter()
+        .map(|picture| picture.graph.function.as_str())
+        .collect();
+    let data = Data {
         char_width: picture::CHAR_WIDTH,
         line_height: picture::LINE_HEIGHT,
         padding: picture::PADDING,
-        functions: pictures.iter().map(function).collect(),
+        functions: pictures
+            .iter()
+            .zip(short_names(&names))
+            .map(|(picture, short)| function(picture, short))
+            .collect(),
     };
-    // No text can end the element of the data.
-    let data = serde_json::to_string(&page)?.replace('<', "\\u003c");
-    let title = pictures
-        .first()
-        .map_or("", |picture| &picture.graph.function);
-    let mut template = PAGE;
-    for (placeholder, text) in [
-        ("@title@", escaped(title).as_str()),
-        ("@style@", STYLE),
-        ("@data@", &data),
-        ("@script@", SCRIPT),
-    ] {
-        let (head, tail) = template.split_once(placeholder).unwrap_or((template, ""));
-        out.write_all(head.as_bytes())?;
-        out.write_all(text.as_bytes())?;
-        template = tail;
-    }
-    out.write_all(template.as_bytes())
+    let title = match pictures {
+        [picture] => picture.graph.title().to_owned(),
+        _ => counted(pictures.len(), "function"),
+    };
+    let file = pictures.first().map_or("", |picture| &picture.graph.file);
+    let mut page = Page::new(&title, file, "control-flow.md").with_contents(STYLE, BODY, SCRIPT);
+    page.add_data("data", &data)?;
+    page.write(out)
 }
 
-fn function<'a>(picture: &'a Picture<'_>) -> Function<'a> {
+fn function<'a>(picture: &'a Picture<'_>, short: String) -> Function<'a> {
     let (graph, details, layout) = (picture.graph, picture.details, &picture.layout);
     Function {
         name: &graph.function,
+        title: graph.title(),
+        short,
         file: &graph.file,
         width: rounded(layout.width),
         height: rounded(layout.height),

@@ -7,7 +7,8 @@ use super::layout::{End, Line, Point};
 use super::model::{Block, Edge};
 use super::picture::{EdgeStyle, LINE_HEIGHT, PADDING, Picture, TextBox, text_width};
 use super::theme::Theme;
-use crate::{clean, counted};
+use crate::counted;
+use crate::page::escaped;
 
 /// The distance between the drawing and the border of the picture.
 const MARGIN: f64 = 16.0;
@@ -58,14 +59,6 @@ pub(super) fn svg(picture: &Picture<'_>, theme: Theme, out: &mut impl Write) -> 
         }
     }
     writeln!(out, "{}</svg>", drawing.out)
-}
-
-/// Escapes the characters that have a meaning in SVG and HTML.
-pub(super) fn escaped(text: &str) -> String {
-    clean(text)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 /// `0 to 5, if %p1`

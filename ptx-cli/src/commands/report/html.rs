@@ -4,17 +4,17 @@ mod details;
 
 use std::io::{self, Write};
 
-use ptx_ir::FunctionKind;
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
-use ptx_report::clean;
-use ptx_report::labels::Labeled;
+use ptx_report::counted;
+use ptx_report::demangle::short_names;
+use ptx_report::page::Page;
 use ptx_report::report::{Function, Report};
 use serde::Serialize;
 
 use details::Details;
 
-const PAGE: &str = include_str!("page/page.html");
+const BODY: &str = include_str!("page/body.html");
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = concat!(
     include_str!("page/elements.js"),
@@ -44,9 +44,13 @@ struct File<'a> {
 /// A function in the table of all functions.
 #[derive(Serialize)]
 struct Row<'a> {
+    /// The name in the text.
     name: &'a str,
+    /// The name in the source language.
     title: &'a str,
-    kind: Labeled<FunctionKind>,
+    /// The name without what it has in common with the other functions.
+    short: String,
+    kind: &'static str,
     file: usize,
     line: u32,
     instructions: u64,
@@ -73,45 +77,38 @@ pub(super) fn write(out: &mut impl Write, reports: &[Report]) -> io::Result<()> 
         .enumerate()
         .flat_map(|(file, report)| report.functions.iter().map(move |f| (file, f)))
         .collect();
+    let names: Vec<&str> = functions
+        .iter()
+        .map(|(_, function)| function.stats.name.as_str())
+        .collect();
     let overview = Overview {
         assumed_trips: ptx_report::report::ASSUMED_TRIPS,
         files: reports.iter().map(file).collect(),
-        functions: functions.iter().map(|(file, f)| row(*file, f)).collect(),
+        functions: functions
+            .iter()
+            .zip(short_names(&names))
+            .map(|((file, function), short)| row(*file, function, short))
+            .collect(),
     };
-    let mut data = String::new();
-    element(&mut data, "overview", &overview)?;
+    let mut page =
+        Page::new(&title(reports), &files(reports), "report.md").with_contents(STYLE, BODY, SCRIPT);
+    page.add_data("overview", &overview)?;
     for (index, (_, function)) in functions.iter().enumerate() {
-        element(
-            &mut data,
-            &format!("function{index}"),
-            &Details::new(function),
-        )?;
+        page.add_data(&format!("function{index}"), &Details::new(function))?;
     }
-    let title = reports.first().map_or("", |r| &r.file);
-    let mut template = PAGE;
-    for (placeholder, text) in [
-        ("@title@", escaped(title).as_str()),
-        ("@style@", STYLE),
-        ("@data@", &data),
-        ("@script@", SCRIPT),
-    ] {
-        let (head, tail) = template.split_once(placeholder).unwrap_or((template, ""));
-        out.write_all(head.as_bytes())?;
-        out.write_all(text.as_bytes())?;
-        template = tail;
-    }
-    out.write_all(template.as_bytes())
+    page.write(out)
 }
 
-/// Appends data for the script, which reads it when it needs it. No text can end the element.
-fn element(out: &mut String, id: &str, data: &impl Serialize) -> io::Result<()> {
-    let text = serde_json::to_string(data)?.replace('<', "\\u003c");
-    *out += &format!("<script type=\"application/json\" id=\"{id}\">{text}</script>\n");
-    Ok(())
+/// The file, or how many there are.
+fn files(reports: &[Report]) -> String {
+    match reports {
+        [report] => report.file.clone(),
+        _ => counted(reports.len(), "file"),
+    }
 }
 
-fn escaped(text: &str) -> String {
-    clean(text).replace('&', "&amp;").replace('<', "&lt;")
+fn title(reports: &[Report]) -> String {
+    format!("{} – ptxkit report", files(reports))
 }
 
 fn file(report: &Report) -> File<'_> {
@@ -122,7 +119,7 @@ fn file(report: &Report) -> File<'_> {
     }
 }
 
-fn row(file: usize, function: &Function) -> Row<'_> {
+fn row(file: usize, function: &Function, short: String) -> Row<'_> {
     let total = &function.work.total;
     let global = total
         .memory
@@ -146,7 +143,12 @@ fn row(file: usize, function: &Function) -> Row<'_> {
     Row {
         name: &function.stats.name,
         title: function.stats.title(),
-        kind: function.stats.kind,
+        short,
+        kind: if function.stats.is_kernel() {
+            "kernel"
+        } else {
+            "function"
+        },
         file,
         line: function.line,
         instructions: function.stats.mix.instructions,

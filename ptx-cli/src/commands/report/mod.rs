@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
-use ptx_report::report::Report;
+use ptx_report::demangle::short_text;
+use ptx_report::report::{Function, Report};
 
 use super::check::filter::{Filter, Kinds};
 use crate::format::{FormatOptions, OutputFormat, of_extension};
@@ -171,6 +172,9 @@ fn report(source: Source, functions: &Functions, format: Format) -> FileReport {
     for function in &mut report.functions {
         let findings = &mut function.findings;
         findings.retain_mut(|finding| filter.keeps(&mut finding.diagnostic));
+        if format != Format::Json {
+            shorten_names(function);
+        }
     }
     FileReport {
         report,
@@ -179,7 +183,24 @@ fn report(source: Source, functions: &Functions, format: Format) -> FileReport {
     }
 }
 
-/// A form without the name of the function, which is the prefix of the names of its parameters.
-fn short(form: &str, function: &str) -> String {
-    form.replace(&format!("{function}_"), "")
+/// Shortens names in what people read: forms, objects, messages.
+fn shorten_names(function: &mut Function) {
+    // The name of a function is the prefix of the names of its parameters.
+    let prefix = format!("{}_", function.stats.name);
+    let shorten = |text: &mut String| *text = short_text(&text.replace(&prefix, ""));
+    let factors = function.work.parts.iter_mut().flat_map(|p| &mut p.factors);
+    factors.filter_map(|f| f.form.as_mut()).for_each(shorten);
+    let trip_counts = function
+        .loops
+        .iter_mut()
+        .filter_map(|l| l.trip_count.as_mut());
+    trip_counts.for_each(|count| shorten(&mut count.form));
+    for access in &mut function.accesses {
+        access.object.as_mut().map(shorten);
+        access.address.as_mut().map(shorten);
+    }
+    for finding in &mut function.findings {
+        shorten(&mut finding.message);
+        finding.help.as_mut().map(shorten);
+    }
 }

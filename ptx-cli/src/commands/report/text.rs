@@ -7,12 +7,10 @@ use ptx_analysis::memory_access::Pattern;
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::counted;
-use ptx_report::demangle::display_text;
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
 };
 
-use super::short;
 use crate::fitted_table::wrapped;
 use crate::output::{self, align_right, table, write_table};
 
@@ -183,12 +181,12 @@ fn ratio(ratio: Option<f64>) -> String {
 }
 
 /// `2 * (1 + max(0, n - 1) - 1)`; empty for work that is done once.
-fn factors(factors: &[Factor], function: &str) -> String {
+fn factors(factors: &[Factor]) -> String {
     let texts: Vec<String> = factors
         .iter()
         .map(|factor| {
-            let form = factor.form.as_deref().map(|form| short(form, function));
-            let form = form.unwrap_or_else(|| format!("loop at {}", factor.header));
+            let unknown = || format!("loop at {}", factor.header);
+            let form = factor.form.clone().unwrap_or_else(unknown);
             if factor.without_last {
                 format!("({form} - 1)")
             } else {
@@ -259,7 +257,7 @@ fn work(out: &mut impl Write, function: &Function) -> io::Result<()> {
     header.push("Times");
     table.set_header(header);
     for part in &function.work.parts {
-        let mut times = factors(&part.factors, &function.stats.name);
+        let mut times = factors(&part.factors);
         if !part.exact {
             times = format!("at most {}", if times.is_empty() { "1" } else { &times });
         }
@@ -318,7 +316,7 @@ fn loops(out: &mut impl Write, function: &Function) -> io::Result<()> {
             .unwrap_or_else(|| region.header.to_string());
         cells.push(format!("{indent}{name}"));
         cells.push(location(region.line, region.source.as_deref()).replace("line ", ""));
-        cells.push(short(&trip_count(region), &function.stats.name));
+        cells.push(trip_count(region));
         cells.push(mix(&region.iteration));
         table.add_row(cells);
     }
@@ -365,7 +363,7 @@ fn accesses(out: &mut impl Write, function: &Function) -> io::Result<()> {
         "Source",
     ]);
     for access in &function.accesses {
-        table.add_row(row(access, function));
+        table.add_row(row(access));
     }
     align_right(&mut table, &[0, 1, 2, 3, 4, 5]);
     write_table(out, &table)?;
@@ -387,17 +385,14 @@ fn accesses(out: &mut impl Write, function: &Function) -> io::Result<()> {
     Ok(())
 }
 
-fn row(access: &Access, function: &Function) -> Vec<String> {
+fn row(access: &Access) -> Vec<String> {
     let coalescing = access.coalescing.as_ref();
     let pattern = match coalescing.map(|coalescing| (*coalescing.pattern, coalescing.stride)) {
         Some((Pattern::Strided(_), Some(stride))) => format!("strided {stride}"),
         Some((pattern, _)) => pattern.name().to_owned(),
         None => "unknown".to_owned(),
     };
-    let stats = &function.stats;
-    let form = short(access.address.as_deref().unwrap_or_default(), &stats.name);
-    // A variable of the function is shown without the name of the function.
-    let form = display_text(&form).replace(&format!("{}::", stats.title()), "");
+    let form = access.address.clone().unwrap_or_default();
     let form = match form.char_indices().nth(MAX_FORM_LEN) {
         Some((end, _)) => format!("{}…", &form[..end]),
         None => form,

@@ -73,10 +73,6 @@ function drawLoop(context, loop, isCollapsed, { colors, scale, pixel, metrics })
   context.textAlign = "left";
 }
 
-function counted(count, what) {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
-}
-
 function drawLines(context, graph, lines, { colors, scale, pixel }) {
   const radius = scale >= TEXT_SCALE ? 5 : 0;
   for (const style of STYLES) {

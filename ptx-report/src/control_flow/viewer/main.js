@@ -5,6 +5,9 @@ const GREATEST_SCALE = 4;
 const STEP = 80;
 const MARGIN = 24;
 
+/** The name of a function in the source language, and the one in the text. */
+const names = ({ title, name }) => (title === name ? name : `${title}\n${name}`);
+
 class Viewer {
   constructor(data) {
     this.data = data;
@@ -33,8 +36,11 @@ class Viewer {
 
   listFunctions() {
     const list = document.getElementById("function");
-    list.append(...this.data.functions.map((f, index) => new Option(`${f.name} (${counted(f.blocks.length, "block")})`, index)));
-    list.hidden = this.data.functions.length < 2;
+    list.append(...this.data.functions.map((f, index) => {
+      const option = new Option(`${f.short} (${counted(f.blocks.length, "block")})`, index);
+      option.title = names(f);
+      return option;
+    }));
     list.onchange = () => this.open(Number(list.value));
   }
 
@@ -42,7 +48,10 @@ class Viewer {
     this.graph = new Graph(this.data.functions[index]);
     this.marks = { matches: new Map(), routes: [], hovered: null, selected: null };
     this.panel.hide();
-    document.title = this.graph.name;
+    document.title = this.graph.short;
+    document.getElementById("function").title = names(this.graph);
+    const file = document.getElementById("file");
+    file.textContent = file.title = this.graph.file;
     document.getElementById("collapse").disabled = this.graph.loops.length === 0;
     document.getElementById("expand").disabled = this.graph.loops.length === 0;
     this.runSearch(false);
@@ -140,7 +149,7 @@ class Viewer {
   }
 
   showCount(text) {
-    const found = this.current < 0 ? counted(this.found.length, "match").replace("matchs", "matches") : `${this.current + 1} of ${this.found.length}`;
+    const found = this.current < 0 ? counted(this.found.length, "match", "matches") : `${this.current + 1} of ${this.found.length}`;
     document.getElementById("matches").textContent = text.trim() === "" ? "" : found;
   }
 
@@ -246,31 +255,37 @@ class Viewer {
 
   listenToPointer() {
     const { canvas } = this;
-    let drag = null;
+    /** Where the pointers that are pressed were last, and whether they have moved: then a release is not a click. */
+    const pointers = new Map();
+    let hasMoved = false;
     canvas.onpointerdown = (event) => {
-      drag = { x: event.clientX, y: event.clientY, moved: false };
+      if (pointers.size === 0) hasMoved = false;
+      pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
       canvas.setPointerCapture(event.pointerId);
       canvas.focus();
     };
     canvas.onpointermove = (event) => {
-      if (!drag) {
+      const before = pointers.get(event.pointerId);
+      if (!before) {
         this.hover(event);
         return;
       }
-      const [dx, dy] = [event.clientX - drag.x, event.clientY - drag.y];
-      drag.moved ||= Math.abs(dx) + Math.abs(dy) > 4;
-      if (!drag.moved) return;
+      const now = { x: event.clientX, y: event.clientY };
+      hasMoved ||= Math.abs(now.x - before.x) + Math.abs(now.y - before.y) > 4;
+      if (!hasMoved) return;
+      pointers.set(event.pointerId, now);
       this.tooltip.hide();
       canvas.classList.add("dragging");
-      this.move(dx, dy);
-      [drag.x, drag.y] = [event.clientX, event.clientY];
+      const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
+      if (other) this.pinch(before, now, other);
+      else this.move(now.x - before.x, now.y - before.y);
     };
     canvas.onpointerup = (event) => {
-      canvas.classList.remove("dragging");
-      if (drag && !drag.moved) this.click(event);
-      drag = null;
+      if (pointers.size === 1 && !hasMoved) this.click(event);
+      pointers.delete(event.pointerId);
+      if (pointers.size === 0) canvas.classList.remove("dragging");
     };
-    canvas.onpointercancel = () => (drag = null);
+    canvas.onpointercancel = (event) => pointers.delete(event.pointerId);
     canvas.onpointerleave = () => this.tooltip.hide();
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
@@ -283,6 +298,13 @@ class Viewer {
       const box = canvas.getBoundingClientRect();
       this.zoom(Math.exp((-event.deltaY * unit) / (event.ctrlKey ? 120 : 400)), event.clientX - box.left, event.clientY - box.top);
     }, { passive: false });
+  }
+
+  /** Zooms by the distance of a finger that has moved from another one, which stays where it is. */
+  pinch(before, now, other) {
+    const distance = (place) => Math.max(1, Math.hypot(place.x - other.x, place.y - other.y));
+    const box = this.canvas.getBoundingClientRect();
+    this.zoom(distance(now) / distance(before), other.x - box.left, other.y - box.top);
   }
 
   listenToKeys() {
@@ -300,6 +322,7 @@ class Viewer {
       "-": () => this.zoom(0.8),
       1: () => this.zoom(1 / this.view.scale),
       f: () => this.fit(),
+      0: () => this.fit(),
       c: () => this.setAllCollapsed(true),
       e: () => this.setAllCollapsed(false),
       n: () => this.goToMatch(1),

@@ -1,5 +1,3 @@
-"use strict";
-
 /** What remains of a space that is taken out, in pixels. */
 const SQUEEZED = 2;
 

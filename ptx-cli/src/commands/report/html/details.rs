@@ -6,6 +6,7 @@ use ptx_analysis::memory_access::Pattern;
 use ptx_ir::facts::Space;
 use ptx_isa::RegisterClass;
 use ptx_report::control_flow::Outline;
+use ptx_report::demangle::short_name;
 use ptx_report::labels::Labeled;
 use ptx_report::report::{
     Access, Block, Finding, Function, FunctionWork, Loop, Pipeline, Step, Synchronization,
@@ -111,13 +112,13 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(access: &'a Access, function: &str) -> Self {
+    fn new(access: &'a Access) -> Self {
         let coalescing = access.coalescing.as_ref();
         let short = |text: &Option<String>| {
-            let text = super::super::short(text.as_deref()?, function);
+            let text = text.as_deref()?;
             Some(match text.char_indices().nth(MAX_TEXT) {
                 Some((end, _)) => format!("{}…", &text[..end]),
-                None => text,
+                None => text.to_owned(),
             })
         };
         Self {
@@ -159,9 +160,7 @@ impl<'a> Details<'a> {
         for finding in &function.findings {
             *finding_counts.entry(finding.block).or_default() += 1;
         }
-        let access_rows = costly_first(&function.accesses)
-            .into_iter()
-            .map(|access| Row::new(access, &stats.name));
+        let access_rows = costly_first(&function.accesses).into_iter().map(Row::new);
         let coalescing = || {
             function
                 .accesses
@@ -191,8 +190,12 @@ impl<'a> Details<'a> {
                 .callees
                 .iter()
                 .map(|callee| {
-                    let name = callee.demangled.as_deref().or(callee.name.as_deref());
-                    format!("{} ({})", name.unwrap_or("indirect"), callee.count)
+                    let name = callee.name.as_deref().map(short_name);
+                    format!(
+                        "{} ({})",
+                        name.as_deref().unwrap_or("indirect"),
+                        callee.count
+                    )
                 })
                 .collect(),
             synchronization: &function.synchronization,

@@ -2,10 +2,10 @@
 function functionPage(row, details, overview) {
   const file = overview.files[row.file];
   return [
-    element("h1", {}, row.title),
-    row.title === details.name ? null : element("p", {}, element("code", {}, details.name)),
+    element("h1", { title: names(row) }, breakable(row.short)),
+    row.title === row.short ? null : element("p", { class: "signature" }, element("code", {}, row.title)),
     element("p", { class: "dim" }, `${row.kind} at line ${row.line} of ${file.name}, ${file.target ?? "no target"}`),
-    cards(row, details), resources(details),
+    cards(row, details), resources(row, details),
     details.findings.all ? [element("h2", {}, "Findings"), findingTable(details.findings.list), shortened(details.findings, "findings")] : null,
     element("h2", {}, "Instructions"), workPanel(details.work, overview.assumed_trips),
     details.loops.all ? [element("h2", {}, "Loops"), loopTable(details.loops.list), shortened(details.loops, "loops")] : null,
@@ -17,30 +17,35 @@ function functionPage(row, details, overview) {
 }
 
 function cards(row, details) {
-  const card = (value, name) => element("div", { class: "card" }, element("b", {}, value), element("span", {}, name));
+  const card = (value, name, isBad) => element("div", { class: isBad ? "card bad" : "card" }, element("b", {}, value), element("span", {}, name));
+  const operations = row.flops || row.unknown_products ? atLeast(row.flops, row.unknown_products) : 0;
+  const moved = row.unknown_bytes ? (row.bytes ? `≥ ${bytes(row.bytes)}` : "unknown") : bytes(row.bytes);
   return element("div", { class: "cards" },
-    card(amount(row.instructions), "instructions"), card(row.flops || row.unknown_products ? atLeast(row.flops, row.unknown_products) : 0, "floating-point operations per warp"), card(row.unknown_bytes ? (row.bytes ? `≥ ${bytes(row.bytes)}` : "unknown") : bytes(row.bytes), "of global memory per warp"),
-    card(row.intensity === null ? "–" : amount(row.intensity), "FLOP/byte"), card(row.pressure, "live registers of 32 bits"), card(row.shared === null ? "–" : bytes(row.shared), "of shared memory"),
-    card(row.excess === null ? "–" : row.excess.toFixed(2), "sectors per required sector"), card(row.degree === null ? "–" : row.degree, "highest degree of bank conflicts"));
+    card(amount(row.instructions), plural(row.instructions, "instruction")),
+    card(operations, `${plural(row.flops, "floating-point operation")} per warp`),
+    card(moved, "of global memory per warp"), card(row.intensity === null ? "–" : amount(row.intensity), "FLOP/byte"),
+    card(row.pressure, `live ${plural(row.pressure, "register")} of 32 bits`), card(row.shared === null ? "–" : bytes(row.shared), "of shared memory"),
+    card(row.excess === null ? "–" : row.excess.toFixed(2), "sectors per required sector", row.excess > 2), card(row.degree === null ? "–" : row.degree, "highest degree of bank conflicts", row.degree > 1));
 }
 
-function resources(details) {
+function resources(row, details) {
   const sync = details.synchronization;
-  const count = (number, what) => (number ? `${number} ${what}${number === 1 ? "" : "s"}` : null);
+  const count = (number, what) => (number ? counted(number, what) : null);
   const barriers = [count(sync.cta_barriers, "CTA barrier"), count(sync.warp_barriers, "warp barrier"), count(sync.cluster_barriers, "cluster barrier"), count(sync.mbarrier_objects, "mbarrier initialization"),
     count(sync.mbarrier_waits, "mbarrier wait"), count(sync.fences, "fence"), sync.barrier_numbers.length ? `named ${sync.barrier_numbers.join(", ")}` : null];
   const classes = Object.entries(details.pressure.classes).filter(([, number]) => number).map(([name, number]) => `${name} ${number}`);
   const facts = [
     ["Requires", details.requires.join(", ")], ["Directives", details.directives.join("; ")], ["Parameters", bytes(details.parameter_bytes)], ["Local memory", details.local_bytes ? bytes(details.local_bytes) : ""],
-    ["Registers by class", classes.join(", ")], ["Synchronization", barriers.filter(Boolean).join(", ")], ["Calls", details.calls.join(", ")],
+    ["Registers by class", classes.join(", ")], ["Synchronization", barriers.filter(Boolean).join(", ")], ["Calls", details.calls.join(", ")], ["Symbol", row.title === row.name ? "" : row.name],
   ];
-  return element("dl", {}, facts.filter(([, text]) => text).map(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]).flat());
+  return element("dl", {}, facts.filter(([, text]) => text).map(([name, text]) => [element("dt", {}, name), element("dd", { class: name === "Symbol" ? "symbol" : null }, text)]).flat());
 }
 
 function findingTable(findings) {
   const columns = [
-    { title: "Line", number: true, value: (f) => f.line }, { title: "Source", value: (f) => f.source }, { title: "Lint", value: (f) => f.lint, class: "code" }, { title: "Certainty", value: (f) => f.certainty },
-    { title: "Message", value: (f) => f.message, class: "message", hint: (f) => f.help },
+    { title: "Line", number: true, value: (f) => f.line }, { title: "Source", value: (f) => f.source },
+    { title: "Message", value: (f) => f.message, show: (f) => element("span", {}, withCode(f.message)), class: "message", hint: (f) => f.help },
+    { title: "Lint", value: (f) => f.lint, class: "code" }, { title: "Certainty", value: (f) => f.certainty },
   ];
   return sortable(columns, findings, { label: "Findings" });
 }
@@ -87,7 +92,7 @@ function accessPanel(details) {
   const adjacent = details.adjacent.list.map((group) => element("li", {}, `Lines ${group.lines.join(", ")} could be combined into one access of ${group.bytes} bytes`));
   return [
     element("div", { class: "plots" }, plot("Sectors of requests to global memory", histogram(details.sectors, "sectors", 17)), plot("Bank conflicts of requests to shared memory", histogram(details.degrees, "degree", 2))),
-    details.unknown_patterns ? element("p", { class: "dim" }, `The access pattern is unknown for ${details.unknown_patterns} of ${details.accesses.all} accesses.`) : null,
+    details.unknown_patterns ? element("p", { class: "dim" }, `The access pattern is unknown for ${details.unknown_patterns} of ${counted(details.accesses.all, "access", "accesses")}.`) : null,
     sortable(columns, details.accesses.list, { label: "Accesses", row: (a) => ({ class: isBad(a) ? "bad" : null }) }), shortened(details.accesses, "accesses"),
     adjacent.length ? [element("h3", {}, "Accesses that could be combined"), element("ul", {}, adjacent), shortened(details.adjacent, "groups")] : null,
   ].flat(2);

@@ -1,5 +1,3 @@
-"use strict";
-
 /** Makes an element of HTML: attributes whose names begin with `on` are listeners. */
 function element(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
@@ -64,11 +62,39 @@ function bytes(number) {
   return text.includes(" ") ? `${text}B` : `${text} B`;
 }
 
-/** The last part of the name of a function, without its namespaces, parameters and result. */
-function shortTitle(title) {
-  const name = title.replace("(anonymous namespace)::", "").split(/[<(]/)[0].trim();
-  return name.split(/::|\s/).pop() || title;
+/** `12.3 k instructions` */
+function counts(number, noun, several) {
+  return `${amount(number)} ${plural(number, noun, several)}`;
 }
+
+/** The name of a function in the source language, and the one in the text. */
+const names = ({ title, name }) => (title === name ? name : `${title}\n${name}`);
+
+/** A name that may be broken after brackets, commas and colons. */
+const breakable = (text) => text.split(/(?<=[<(,:])/).flatMap((part) => [element("wbr"), part]).slice(1);
+
+/** A message, with the code between its backquotes. */
+const withCode = (text) => text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
+
+/** A box that scrolls, in a frame with a shadow on each side where the box has more. */
+function framed(box) {
+  const frame = element("div", { class: "frame" }, box);
+  const update = () => {
+    frame.classList.toggle("more-left", box.scrollLeft > 1);
+    frame.classList.toggle("more-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    frame.classList.toggle("more-below", box.scrollTop + box.clientHeight < box.scrollHeight - 1);
+  };
+  box.addEventListener("scroll", update, { passive: true });
+  const sizes = new ResizeObserver(update);
+  for (const one of [box, ...box.children]) sizes.observe(one);
+  return frame;
+}
+
+/** A drawing that is as wide as its contents. */
+const scrolling = (drawn) => framed(element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": drawn.getAttribute("aria-label") }, drawn));
+
+/** The width of a plot: that of the page, within limits. */
+const plotWidth = () => Math.max(300, Math.min(760, byId("main").clientWidth - 28));
 
 /** Shows a text beside the pointer or the focus while it is on an element. */
 function tip(made, text) {

@@ -16,21 +16,21 @@ const COLORINGS = {
     title: "Live registers",
     share: (block, most) => block.pressure / Math.max(1, most.pressure),
     color: "floating",
-    text: (block) => `${block.pressure} live registers of 32 bits`,
+    text: (block) => `${counted(block.pressure, "live register")} of 32 bits`,
     legend: "the darker, the more registers are live",
   },
   findings: {
     title: "Findings of lints",
     share: (block, most) => block.findings / Math.max(1, most.findings),
     color: "warn",
-    text: (block) => `${block.findings} findings`,
+    text: (block) => counted(block.findings, "finding"),
     legend: "the darker, the more findings in a block",
   },
   depth: {
     title: "Loop depth",
     share: (block, most) => block.loop_depth / Math.max(1, most.loop_depth),
     color: "tensor",
-    text: (block) => `in ${block.loop_depth} loops`,
+    text: (block) => `in ${counted(block.loop_depth, "loop")}`,
     legend: "the darker, the more deeply nested in loops",
   },
 };
@@ -47,15 +47,15 @@ function flowGraph(details) {
     const rect = shape("rect", { class: "box", x, y, width, height });
     const label = block.label ? `${block.id}: ${block.label.length > 14 ? `${block.label.slice(0, 13)}…` : block.label}` : String(block.id);
     const text = shape("text", { x: x + width / 2, y: y + height / 2 + 4 }, label);
-    return { block, rect, text, group: shape("g", { tabindex: 0 }, rect, text) };
+    return { block, rect, text, group: shape("g", { tabindex: 0, role: "img" }, rect, text) };
   });
   const paint = (name) => {
     const coloring = COLORINGS[name];
     legend.textContent = coloring.legend;
     for (const { block, rect, group } of boxes) {
       const share = coloring.share(block, most);
-      rect.setAttribute("fill", block.reachable ? shade(0.75 * share, coloring.color) : "var(--line)");
-      const text = `block ${block.id}, line ${block.line}, ${block.instructions} instructions\n${coloring.text(block)}`;
+      rect.setAttribute("fill", block.reachable ? shade(0.55 * share, coloring.color) : "var(--line)");
+      const text = `block ${block.id}, line ${block.line}, ${counted(block.instructions, "instruction")}\n${coloring.text(block)}`;
       group.setAttribute("aria-label", text);
       group.lines = text;
     }
@@ -73,7 +73,7 @@ function flowGraph(details) {
   }));
   const arrow = shape("defs", {}, shape("marker", { id: "arrow", markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 8, refX: 8, refY: 4, orient: "auto" }, shape("path", { d: "M0 0L9 4L0 8z", style: "fill:var(--dim);stroke:none" })));
   const svg = shape("svg", { class: "flow wide", width: drawing.width + 16, height: drawing.height + 16, viewBox: `-8 -8 ${drawing.width + 16} ${drawing.height + 16}`, role: "group", "aria-label": "Control-flow graph" }, arrow, loops, lines, others, boxes.map(({ group }) => group));
-  return element("div", {}, choice, legend, element("div", { class: "tall" }, svg));
+  return element("div", {}, choice, legend, framed(element("div", { class: "tall" }, svg)));
 }
 
 /** A tooltip whose text changes with the colors. */

@@ -1,9 +1,14 @@
 const overview = data("overview");
 const main = byId("main"), search = byId("search"), list = byId("list");
 
-const links = overview.functions.map((row, index) => element("a", { href: `#${index}`, title: row.title },
-  shortTitle(row.title), element("small", {}, row.title), element("small", {}, `${amount(row.instructions)} instructions, ${row.pressure} live registers`)));
+const links = overview.functions.map((row, index) => element("a", { href: `#${index}`, title: names(row) },
+  element("span", {}, breakable(row.short)), element("small", {}, `${counts(row.instructions, "instruction")}, ${counts(row.pressure, "live register")}`)));
 list.append(...links.map((link) => element("li", {}, link)));
+
+const narrow = matchMedia("(max-width: 760px)");
+
+/** The width of the plots that are shown. */
+let shownWidth = 0;
 
 /** Shows what the address names: the index of a function, or all of them. */
 function show() {
@@ -11,20 +16,19 @@ function show() {
   const row = overview.functions[index];
   byId("tip").hidden = true;
   links.forEach((link, at) => (at === index ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current")));
-  const page = row ? functionPage(row, data(`function${index}`), overview) : overviewPage(overview, choose);
+  const page = row ? functionPage(row, data(`function${index}`), overview) : overviewPage(overview);
   main.replaceChildren(...page.flat(3).filter(Boolean));
+  shownWidth = plotWidth();
   main.scrollTop = 0;
   links[index]?.scrollIntoView({ block: "nearest" });
-}
-
-function choose(index) {
-  location.hash = String(index);
+  // In a small window, the list covers the page as long as it has the focus.
+  if (narrow.matches) main.focus({ preventScroll: true });
 }
 
 function filter() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   overview.functions.forEach((row, index) => {
-    const text = `${row.title} ${row.name}`.toLowerCase();
+    const text = `${row.short} ${row.title} ${row.name}`.toLowerCase();
     links[index].parentElement.hidden = !words.every((word) => text.includes(word));
   });
 }
@@ -37,9 +41,20 @@ function move(by) {
   next?.focus();
 }
 
+function toggleKeys() {
+  byId("keys").hidden = !byId("keys").hidden;
+}
+
 search.addEventListener("input", filter);
+byId("help").addEventListener("click", toggleKeys);
 byId("home").addEventListener("click", () => { location.hash = ""; });
 addEventListener("hashchange", show);
+addEventListener("resize", () => {
+  if (plotWidth() === shownWidth) return;
+  const { scrollTop } = main;
+  show();
+  main.scrollTop = scrollTop;
+});
 addEventListener("keydown", (event) => {
   const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
   const inList = list.contains(event.target) || event.target === search;
@@ -48,8 +63,10 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
   } else if (event.key === "o" && !typing) {
     location.hash = "";
+  } else if (event.key === "?" && !typing) {
+    toggleKeys();
   } else if (event.key === "Escape") {
-    byId("tip").hidden = true;
+    byId("tip").hidden = byId("keys").hidden = true;
     if (typing) main.focus();
   } else if (inList && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
     move(event.key === "ArrowDown" ? 1 : -1);

@@ -1,8 +1,11 @@
+/** Whether accesses of a function need more than twice the sectors of contiguous ones, or have bank conflicts. */
+const isCostly = (row) => row.excess > 2 || row.degree > 1;
+
 /** The page of all functions. */
-function overviewPage(overview, choose) {
-  const link = (row) => element("a", { href: `#${overview.functions.indexOf(row)}` }, row.title);
+function overviewPage(overview) {
+  const link = (row) => element("a", { href: `#${overview.functions.indexOf(row)}` }, breakable(row.short));
   const columns = [
-    { title: "Function", value: (row) => row.title, show: link, class: "name", hint: (row) => row.title },
+    { title: "Function", value: (row) => row.short, show: link, class: "name", hint: names },
     { title: "Kind", value: (row) => row.kind },
     { title: "Instructions", number: true, value: (row) => row.instructions, about: "In the text" },
     { title: "FLOP", number: true, value: (row) => row.flops, show: (row) => atLeast(row.flops, row.unknown_products), about: "Floating-point operations per warp" },
@@ -17,10 +20,10 @@ function overviewPage(overview, choose) {
   ];
   const files = overview.files.map((file) => element("p", {}, element("code", {}, file.name), ` PTX ${file.ptx ?? "?"}, ${file.target ?? "no target"}`));
   return [
-    element("h1", {}, `${overview.functions.length} functions`), files,
+    element("h1", {}, counted(overview.functions.length, "function")), files,
     element("p", { class: "dim" }, `Numbers apply to a warp with 32 active lanes; symbolic trip counts are assumed to be ${overview.assumed_trips}.`),
-    element("h2", {}, "Intensity"), roofline(overview.functions, choose),
+    element("h2", {}, "Intensity"), intensityPlot(overview.functions),
     element("h2", {}, "Functions"),
-    sortable(columns, overview.functions, { label: "Functions", row: (row) => ({ class: row.excess > 2 || row.degree > 1 ? "bad" : null }) }),
+    sortable(columns, overview.functions, { label: "Functions", row: (row) => ({ class: isCostly(row) ? "bad" : null }) }),
   ];
 }

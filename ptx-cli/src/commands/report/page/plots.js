@@ -25,35 +25,76 @@ function decades(values) {
 
 const power = (exponent) => (exponent >= -2 && exponent <= 3 ? String(10 ** exponent) : `1e${exponent}`);
 
-/** Functions by intensity and operations, both on logarithmic scales. `choose` is called with the index of a function. */
-function roofline(functions, choose) {
+/** What marks a function in the plot: red squares are costly, and outlined marks are lower bounds. */
+function pointShape(row, x, y) {
+  const size = 5;
+  const kind = ["point", isCostly(row) && "bad", isLeast(row) && "least"].filter(Boolean).join(" ");
+  return isCostly(row) ? shape("rect", { class: kind, x: x - size, y: y - size, width: 2 * size, height: 2 * size }) : shape("circle", { class: kind, cx: x, cy: y, r: size });
+}
+
+/** Whether the operations or bytes of a function are more than those that are known. */
+const isLeast = (row) => row.unknown_products || row.unknown_bytes;
+
+function intensityLegend(rows) {
+  const kinds = [
+    ["function", { excess: 0, degree: 0 }, (row) => !isCostly(row)],
+    ["function with more than twice the sectors of contiguous accesses, or with bank conflicts", { excess: 3 }, isCostly],
+    ["only outlined: at least this much, the rest is unknown", { unknown_bytes: true }, isLeast],
+  ];
+  return element("p", { class: "legend" }, kinds.filter(([, , applies]) => rows.some(applies)).map(([text, row]) =>
+    element("span", {}, shape("svg", { width: 14, height: 14, "aria-hidden": "true" }, pointShape(row, 7, 7)), text)));
+}
+
+/** The names of points, beside them, as far as they do not cover each other or points. */
+function pointNames(places, width) {
+  const boxes = places.map(({ x, y }) => ({ left: x - 7, right: x + 7, top: y - 7, bottom: y + 7 }));
+  return places.map(({ row, x, y }) => {
+    const text = row.short.length > 30 ? `${row.short.slice(0, 29)}…` : row.short;
+    const length = text.length * 6.4, isLeft = x + 10 + length > width;
+    const box = { left: isLeft ? x - 10 - length : x + 10, right: isLeft ? x - 10 : x + 10 + length, top: y - 7, bottom: y + 7 };
+    if (box.left < 0 || boxes.some((b) => box.left < b.right && box.right > b.left && box.top < b.bottom && box.bottom > b.top)) return null;
+    boxes.push(box);
+    return shape("text", { class: "name", x: isLeft ? x - 10 : x + 10, y: y + 4, "text-anchor": isLeft ? "end" : "start" }, text);
+  });
+}
+
+/**
+ * Functions by intensity and operations, both on logarithmic scales. A roof would need the peak performance and the
+ * bandwidth of a GPU, and the time that a function takes, which are unknown.
+ */
+function intensityPlot(functions) {
   const points = functions.map((row, index) => ({ row, index })).filter(({ row }) => row.intensity > 0 && row.flops > 0);
   if (!points.length) return element("p", { class: "dim" }, "No function has both floating-point operations and global memory accesses.");
-  const [width, height, left, bottom] = [760, 360, 60, 42];
+  const width = plotWidth(), height = Math.min(360, width * 0.8), [left, bottom, top, right] = [54, 42, 14, 16];
   const [x0, x1] = decades(points.map((p) => p.row.intensity)), [y0, y1] = decades(points.map((p) => p.row.flops));
-  const x = (value) => left + (Math.log10(value) - x0) / (x1 - x0) * (width - left - 16);
-  const y = (value) => height - bottom - (Math.log10(value) - y0) / (y1 - y0) * (height - bottom - 14);
+  const x = (value) => left + (Math.log10(value) - x0) / (x1 - x0) * (width - left - right);
+  const y = (value) => height - bottom - (Math.log10(value) - y0) / (y1 - y0) * (height - bottom - top);
   const lines = [];
   for (let e = x0; e <= x1; e++) {
     const at = x(10 ** e);
-    lines.push(shape("line", { class: "grid", x1: at, x2: at, y1: 14, y2: height - bottom }), shape("text", { x: at, y: height - bottom + 16, "text-anchor": "middle" }, power(e)));
+    lines.push(shape("line", { class: "grid", x1: at, x2: at, y1: top, y2: height - bottom }), shape("text", { x: at, y: height - bottom + 16, "text-anchor": "middle" }, power(e)));
   }
   for (let e = y0; e <= y1; e++) {
     const at = y(10 ** e);
-    lines.push(shape("line", { class: "grid", x1: left, x2: width - 16, y1: at, y2: at }), shape("text", { x: left - 8, y: at + 4, "text-anchor": "end" }, power(e)));
+    lines.push(shape("line", { class: "grid", x1: left, x2: width - right, y1: at, y2: at }), shape("text", { x: left - 8, y: at + 4, "text-anchor": "end" }, power(e)));
   }
-  lines.push(shape("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, "floating-point operations per byte of global memory"));
-  lines.push(shape("text", { x: 12, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${height / 2})` }, "floating-point operations per warp"));
-  const dots = points.map(({ row, index }) => tip(shape("circle", {
-    class: "point", cx: x(row.intensity), cy: y(row.flops), r: 5, tabindex: 0, role: "link", "aria-label": row.title,
-    onclick: () => choose(index), onkeydown: (event) => event.key === "Enter" && choose(index),
-  }), `${row.title}\n${amount(row.intensity)} FLOP/byte, ${amount(row.flops)} FLOP`));
-  return element("div", { class: "scroll" }, shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Functions by intensity" }, lines, dots));
+  const middle = (height - bottom + top) / 2;
+  lines.push(shape("text", { class: "axis-title", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, "FLOP per byte of global memory"));
+  lines.push(shape("text", { class: "axis-title", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, "FLOP per warp"));
+  const places = points.map(({ row, index }) => ({ row, index, x: x(row.intensity), y: y(row.flops) }));
+  const dots = places.map((place) => tip(shape("a", { href: `#${place.index}`, "aria-label": place.row.title }, pointShape(place.row, place.x, place.y)),
+    `${place.row.title}\n${amount(place.row.intensity)} FLOP/byte, ${atLeast(place.row.flops, place.row.unknown_products)} FLOP`));
+  const missing = functions.length - points.length;
+  return element("div", {},
+    element("p", { class: "dim" }, "Further to the right: more arithmetic per byte; further up: more arithmetic. The performance of a GPU is not part of the plot."),
+    shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Functions by intensity" }, lines, pointNames(places, width), dots),
+    intensityLegend(points.map(({ row }) => row)),
+    missing ? element("p", { class: "dim" }, `${counted(missing, "function")} without floating-point operations or without global memory accesses ${missing === 1 ? "is" : "are"} not shown.`) : null);
 }
 
 /** How many registers are live along the text. */
 function pressureCurve(pressure) {
-  const [width, height, left, bottom] = [760, 190, 44, 34];
+  const [width, height, left, bottom] = [plotWidth(), 190, 44, 34];
   const most = Math.max(pressure.units, 1), count = pressure.points.length;
   if (!count) return null;
   const x = (index) => left + (count > 1 ? index / (count - 1) : 0.5) * (width - left - 12);
@@ -64,9 +105,10 @@ function pressureCurve(pressure) {
     const units = Math.round(most * share);
     parts.push(shape("line", { class: "grid", x1: left, x2: width - 12, y1: y(units), y2: y(units) }), shape("text", { x: left - 6, y: y(units) + 4, "text-anchor": "end" }, String(units)));
   }
-  for (let step = 0; step <= 4; step++) {
-    const index = Math.round((count - 1) * step / 4);
-    parts.push(shape("text", { x: x(index), y: height - 14, "text-anchor": step === 0 ? "start" : step === 4 ? "end" : "middle" }, `line ${pressure.lines[index]}`));
+  const steps = width < 500 ? 2 : 4;
+  for (let step = 0; step <= steps; step++) {
+    const index = Math.round((count - 1) * step / steps);
+    parts.push(shape("text", { x: x(index), y: height - 14, "text-anchor": step === 0 ? "start" : step === steps ? "end" : "middle" }, `line ${pressure.lines[index]}`));
   }
   parts.push(shape("path", { class: "area", d: `${path}L${x(count - 1)} ${y(0)}L${x(0)} ${y(0)}Z` }), shape("path", { class: "curve", d: path }));
   const peak = pressure.points.indexOf(pressure.units);
@@ -87,13 +129,13 @@ function histogram(counts, label, bad) {
   const bars = entries.map(([value, count], index) => {
     const size = Math.max(2, count / most * (height - bottom - 20)), x = left + index * each;
     return [
-      tip(shape("rect", { class: value >= bad ? "bar bad" : "bar", x, y: height - bottom - size, width: each - 10, height: size, rx: 2 }), `${label} ${value}: ${count} accesses`),
+      tip(shape("rect", { class: value >= bad ? "bar bad" : "bar", x, y: height - bottom - size, width: each - 10, height: size, rx: 2 }), `${label} ${value}: ${counted(count, "access", "accesses")}`),
       shape("text", { class: "value", x: x + (each - 10) / 2, y: height - bottom - size - 5, "text-anchor": "middle" }, String(count)),
       shape("text", { x: x + (each - 10) / 2, y: height - bottom + 14, "text-anchor": "middle" }, String(value)),
     ];
   });
   bars.push(shape("text", { x: left, y: height - 6 }, label));
-  return element("div", { class: "scroll" }, shape("svg", { class: "wide", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, bars.flat()));
+  return scrolling(shape("svg", { class: "wide", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, bars.flat()));
 }
 
 const LANES = ["copy", "start", "product", "commit", "wait", "barrier", "fence"];
@@ -116,15 +158,15 @@ function timeline(steps) {
   });
   steps.forEach((step, index) => {
     const x = left + index * each, lane = lanes.indexOf(step.kind);
-    const flying = step.in_flight.map((f) => `${f.completion}: ${f.groups} groups in flight${f.open ? `, ${f.open} operations in no group` : ""}`);
+    const flying = step.in_flight.map((f) => `${f.completion}: ${counted(f.groups, "group")} in flight${f.open ? `, ${counted(f.open, "operation")} in no group` : ""}`);
     const where = step.source ? `line ${step.line}, ${step.source}` : `line ${step.line}`;
-    const text = [step.mnemonic, where, step.leaves === null ? null : `leaves ${step.leaves} groups in flight`, ...flying].filter(Boolean).join("\n");
-    parts.push(tip(shape("rect", { x: x + 2, y: 14 + lane * row, width: each - 4, height: row - 6, rx: 3, fill: `var(--${LANE_COLORS[step.kind]})`, tabindex: 0, "aria-label": text }), text));
+    const text = [step.mnemonic, where, step.leaves === null ? null : `leaves ${counted(step.leaves, "group")} in flight`, ...flying].filter(Boolean).join("\n");
+    parts.push(tip(shape("rect", { x: x + 2, y: 14 + lane * row, width: each - 4, height: row - 6, rx: 3, fill: `var(--${LANE_COLORS[step.kind]})`, tabindex: 0, role: "img", "aria-label": text }), text));
     for (const f of step.in_flight) {
       const y = 14 + (lanes.length + completions.indexOf(f.completion)) * row;
       parts.push(shape("rect", { class: "area", x, y, width: each, height: row - 6 }), shape("text", { class: "value", x: x + each / 2, y: y + 13, "text-anchor": "middle" }, f.open ? `${f.groups}+` : String(f.groups)));
     }
     if (index % 5 === 0) parts.push(shape("text", { x, y: height - 4 }, String(step.line)));
   });
-  return element("div", { class: "scroll" }, shape("svg", { class: "wide", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Asynchronous operations" }, parts));
+  return scrolling(shape("svg", { class: "wide", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Asynchronous operations" }, parts));
 }

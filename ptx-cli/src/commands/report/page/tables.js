@@ -26,7 +26,7 @@ function sortable(columns, rows, options = {}) {
   }
   body.append(...made.map((entry) => entry.made));
   const table = element("table", {}, element("thead", {}, element("tr", {}, heads)), body);
-  return element("div", { class: "tall", tabindex: 0, role: "region", "aria-label": options.label ?? "Table" }, table);
+  return framed(element("div", { class: "tall", tabindex: 0, role: "region", "aria-label": options.label ?? "Table" }, table));
 }
 
 /** Says that a list is not complete. */
