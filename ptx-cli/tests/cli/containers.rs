@@ -371,23 +371,6 @@ fn damaged_containers() {
     assert_eq!(ptx(&["check", missing.to_str().unwrap()]).status, 2);
 }
 
-/// The commands of `docs/containers.md` succeed.
-#[test]
-fn the_commands_of_the_page() {
-    let page = include_str!("../../../docs/containers.md");
-    let (_, rest) = page.split_once("```sh\n").unwrap();
-    let commands = rest.split_once("```").unwrap().0;
-    for line in commands.lines() {
-        let words = line.split(' ').map(|word| word.trim_matches('\''));
-        let words: Vec<_> = words
-            .skip(1)
-            .map(|word| word.replace("ptx-container/tests/data/", &data("")))
-            .collect();
-        let run = ptx(&words);
-        assert!(run.status == 0, "{line}: {}", run.err);
-    }
-}
-
 /// A heading of `cuobjdump -ptx`.
 fn heading(kind: &str, target: &str) -> String {
     format!(

@@ -1,0 +1,299 @@
+//! The shell commands of the README and of the guides run as they are shown, and print what the pages say.
+//!
+//! The blocks of a page run in order, in one folder that looks like the root of a checkout. A block is expected to succeed, unless
+//! `Exit status: N` follows it. If a block `text` follows, its lines are parts of the output, in this order, with any text for `…`.
+//!
+//! A comment `<!-- needs: WORDS -->` before a block names programs that it needs; it runs where they exist. Blocks that need `cargo`, the
+//! `network` or an `editor` never run.
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The first words of blocks that run. Others, such as `cargo` and `curl`, may change more than a temporary folder.
+const HARMLESS: [&str; 3] = ["#", "mkdir", "ptxkit"];
+
+/// The pages for maintainers, whose commands need the right to publish.
+const RELEASES: &str = "docs/releasing.md";
+
+/// The languages of fenced blocks. Tests of other packages run the code in C, C++, Python, Rust and SMT-LIB.
+const LANGUAGES: [&str; 12] = [
+    "c", "cpp", "cuda", "ptx", "python", "rust", "sh", "smt2", "sql", "text", "toml", "yaml",
+];
+
+/// A path in the repository.
+fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// A block of shell commands.
+struct Script {
+    line: usize,
+    /// The words of the comment before it.
+    needs: Vec<String>,
+    commands: String,
+    status: i32,
+    expected: Vec<String>,
+}
+
+/// The pages with commands: the README, the guides, and the pages of the bindings.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![root("README.md"), root("bindings/python/README.md")];
+    let mut folders = vec![root("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "isa") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.retain(|page| *page != root(RELEASES));
+    pages.sort();
+    pages
+}
+
+/// The fenced blocks of a page: the index of the first line, the language, and the lines.
+fn blocks(page: &str) -> Vec<(usize, &str, Vec<&str>)> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines().enumerate();
+    while let Some((index, line)) = lines.next() {
+        if let Some(language) = line.strip_prefix("```") {
+            let content = lines.by_ref().map(|(_, line)| line);
+            let content = content.take_while(|line| !line.starts_with("```"));
+            blocks.push((index, language, content.collect()));
+        }
+    }
+    blocks
+}
+
+/// The blocks of shell commands of a page.
+fn scripts(page: &str) -> Vec<Script> {
+    let lines: Vec<&str> = page.lines().collect();
+    let mut scripts: Vec<Script> = Vec::new();
+    // The line after the last block, if it is one of commands.
+    let mut previous_end = None;
+    for (index, language, content) in blocks(page) {
+        let between = previous_end.map_or(&[][..], |end: usize| &lines[end..index]);
+        let is_status = |line: &str| line.starts_with("Exit status: ");
+        let follows = between
+            .iter()
+            .all(|line| line.is_empty() || is_status(line));
+        let end = index + content.len() + 2;
+        match language {
+            "text" if previous_end.is_some() && follows => {
+                let expected = &mut scripts.last_mut().unwrap().expected;
+                expected.extend(content.iter().map(|line| (*line).to_owned()));
+            }
+            "sh" => scripts.push(Script {
+                line: index + 1,
+                needs: needed_words(&lines[..index]),
+                commands: content.join("\n"),
+                status: status(&lines[end.min(lines.len())..]),
+                expected: Vec::new(),
+            }),
+            _ => {}
+        }
+        previous_end = (language == "sh").then_some(end);
+    }
+    scripts
+}
+
+/// The words of a comment `<!-- needs: WORDS -->` in the last line.
+fn needed_words(lines: &[&str]) -> Vec<String> {
+    let comment = lines
+        .last()
+        .and_then(|line| line.strip_prefix("<!-- needs: "));
+    let words = comment.and_then(|line| line.strip_suffix(" -->"));
+    words.map_or(Vec::new(), |words| {
+        words.split(' ').map(str::to_owned).collect()
+    })
+}
+
+/// The number of the paragraph `Exit status: N`, if the lines begin with it.
+fn status(lines: &[&str]) -> i32 {
+    let first = lines.iter().find(|line| !line.is_empty());
+    let number = first.and_then(|line| line.strip_prefix("Exit status: "));
+    number.map_or(0, |number| number.parse().unwrap())
+}
+
+/// A folder that looks like the root of a checkout, and a folder of programs.
+struct Checkout {
+    folder: PathBuf,
+    programs: PathBuf,
+}
+
+impl Checkout {
+    fn new(name: &str) -> Self {
+        let base =
+            std::env::temp_dir().join(format!("ptxkit-guides-{}-{name}", std::process::id()));
+        let checkout = Self {
+            folder: base.join("checkout"),
+            programs: base.join("programs"),
+        };
+        fs::create_dir_all(&checkout.folder).unwrap();
+        fs::create_dir_all(&checkout.programs).unwrap();
+        for entry in fs::read_dir(root("")).unwrap() {
+            let entry = entry.unwrap();
+            let hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if !hidden && entry.file_name() != "target" {
+                symlink(entry.path(), checkout.folder.join(entry.file_name())).unwrap();
+            }
+        }
+        symlink(
+            env!("CARGO_BIN_EXE_ptxkit"),
+            checkout.programs.join("ptxkit"),
+        )
+        .unwrap();
+        if let Some(ptxas) = std::env::var_os("PTXAS").filter(|path| !path.is_empty()) {
+            symlink(ptxas, checkout.programs.join("ptxas")).unwrap();
+        }
+        checkout
+    }
+
+    fn run(&self, commands: &str) -> Output {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-eu", "-c", commands])
+            .current_dir(&self.folder);
+        shell.env("PATH", format!("{}:{path}", self.programs.display()));
+        shell.output().unwrap()
+    }
+
+    fn has_program(&self, name: &str) -> bool {
+        match name {
+            "cargo" | "network" | "editor" => false,
+            _ => self.run(&format!("command -v {name}")).status.success(),
+        }
+    }
+}
+
+impl Drop for Checkout {
+    fn drop(&mut self) {
+        if let Some(base) = self.folder.parent() {
+            let _ = fs::remove_dir_all(base);
+        }
+    }
+}
+
+/// Runs the commands of a page; returns how many blocks ran.
+fn run_page(path: &Path) -> usize {
+    let page = fs::read_to_string(path).unwrap();
+    let name = path
+        .strip_prefix(root(""))
+        .unwrap_or(path)
+        .display()
+        .to_string();
+    let checkout = Checkout::new(&name.replace('/', "-"));
+    let mut count = 0;
+    for script in scripts(&page) {
+        if !script.needs.iter().all(|word| checkout.has_program(word)) {
+            continue;
+        }
+        let place = format!("{name}:{}", script.line);
+        let first_word = script.commands.split_whitespace().next();
+        assert!(
+            first_word.is_some_and(|word| HARMLESS.contains(&word)),
+            "{place}: a block that does not run needs a comment `<!-- needs: WORDS -->`"
+        );
+        count += 1;
+        let output = checkout.run(&script.commands);
+        let text =
+            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(script.status),
+            "{place}: the exit status of\n{}\n{text}",
+            script.commands
+        );
+        let mut rest = &text[..];
+        for part in script.expected.iter().flat_map(|line| line.split('…')) {
+            let position = rest.find(part);
+            let position =
+                position.unwrap_or_else(|| panic!("{place}: {part:?} is not in\n{rest}"));
+            rest = &rest[position + part.len()..];
+        }
+    }
+    count
+}
+
+#[test]
+fn commands_of_the_guides_run() {
+    let pages = pages();
+    let counts: Vec<usize> = std::thread::scope(|scope| {
+        let threads: Vec<_> = pages
+            .chunks(pages.len().div_ceil(2))
+            .map(|part| scope.spawn(move || part.iter().map(|page| run_page(page)).sum()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    let count: usize = counts.iter().sum();
+    println!("{count} blocks of commands");
+    assert!(count >= 40, "{count}");
+}
+
+/// `ptxkit help` lists each command after two spaces.
+#[test]
+fn every_command_is_documented() {
+    let page = fs::read_to_string(root("docs/commands.md")).unwrap();
+    let mut help = Command::new(env!("CARGO_BIN_EXE_ptxkit"));
+    let help = String::from_utf8(help.arg("help").output().unwrap().stdout).unwrap();
+    let names = help.lines().filter_map(|line| {
+        let name = line.strip_prefix("  ")?.split_once("  ")?.0;
+        let is_name = name.chars().all(|character| character.is_ascii_lowercase());
+        (is_name && !name.is_empty() && name != "help").then_some(name)
+    });
+    let mut count = 0;
+    for name in names {
+        assert!(page.contains(&format!("`{name}")), "{name}");
+        count += 1;
+    }
+    assert!(count >= 25, "{count}");
+}
+
+/// A block in an unknown language, or without one, would be run by no test.
+#[test]
+fn every_block_has_a_language() {
+    for path in pages() {
+        let page = fs::read_to_string(&path).unwrap();
+        for (line, language, _) in blocks(&page) {
+            assert!(
+                LANGUAGES.contains(&language),
+                "{}:{}: a block in the language {language:?}",
+                path.display(),
+                line + 1
+            );
+        }
+    }
+}
+
+/// No line of Rust code begins with `# `, which is only hidden in the documentation of Rust.
+#[test]
+fn rust_code_hides_nothing() {
+    for path in pages() {
+        let page = fs::read_to_string(&path).unwrap();
+        for (line, _, content) in blocks(&page)
+            .iter()
+            .filter(|(_, language, _)| *language == "rust")
+        {
+            let hidden = content
+                .iter()
+                .any(|line| *line == "#" || line.starts_with("# "));
+            assert!(!hidden, "{}:{}", path.display(), line + 1);
+        }
+    }
+}
