@@ -1,6 +1,6 @@
 """Hooks of mkdocs: pages from outside of `docs`, links that leave the site, and the dialect of Markdown.
 
-The pages are written for GitHub. A link to a file that is no page of the site becomes a link to the repository, and lists are indented as
+The pages are written for GitHub. A link to any other file of the repository becomes a link to the repository, and lists are indented as
 Python-Markdown expects it.
 """
 
@@ -61,9 +61,9 @@ def rewritten(link, path, uri, repository):
     target, hash, fragment = target.partition("#")
     file = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     page = OUTSIDE.get(file)
-    if page is None and file.startswith("docs/") and (ROOT / file).is_file():
+    if not page and file.startswith("docs/") and (ROOT / file).is_file():
         page = file.removeprefix("docs/")
-    if page is None:
+    if not page:
         if not (ROOT / file).exists():
             raise SystemExit(f"{path}: {target} does not exist")
         kind = "tree" if (ROOT / file).is_dir() else "blob"
