@@ -1,4 +1,5 @@
 //! Every page with Rust code is listed in `src/guides.rs`, whose pages run as tests of the documentation.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
