@@ -14,7 +14,7 @@ pub enum AnalysisError {
         /// The allowed number of phis and arguments.
         limit: u64,
     },
-    /// The budget of [`FunctionDataflow::with_budget`](crate::function_dataflow::FunctionDataflow::with_budget) is exhausted, or was cancelled. With
+    /// The budget of [`FunctionDataflow::with_budget`](crate::function_dataflow::FunctionDataflow::with_budget) is exhausted, or was canceled. With
     /// another budget the analysis may have a result.
     BudgetExhausted,
 }

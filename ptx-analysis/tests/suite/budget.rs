@@ -1,4 +1,4 @@
-//! Analyses of values end when their budget is exhausted or cancelled, and otherwise give the same result as without a budget.
+//! Analyses of values end when their budget is exhausted or canceled, and otherwise give the same result as without a budget.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt::Write as _;
