@@ -109,7 +109,6 @@ impl<'a> LiveSet<'a> {
     }
 
     /// The live variables, ascending.
-    #[must_use]
     pub fn iter(&self) -> impl Iterator<Item = VariableId> + Clone + use<'a> {
         self.sets.iter(self.set).map(VariableId::new)
     }
