@@ -312,7 +312,7 @@ impl Checkers {
                     written.push((caller_base + offset, parameter.bytes));
                 }
             }
-            if let Some(offset) = function.frame.variable {
+            if let Some(offset) = function.frame.unsized_parameter {
                 written.push((base + offset, call.last_bytes));
             }
             self.enter_call(execution, callee, mask, function, base, &written);

@@ -6,7 +6,7 @@ use super::accesses::ASYNCHRONOUS;
 use super::checkers::{Checkers, ClusterPhase};
 use super::clock::Clock;
 use super::published::Scope;
-use crate::execute::{Block, Execution, Grid, State, Warp};
+use crate::execute::{BarrierOperands, Block, Execution, Grid, State, Warp};
 use crate::lanes::lanes;
 use crate::program::Act;
 
@@ -29,7 +29,7 @@ impl Checkers {
                     .fence(execution.active, scope);
             }
             Action::BarrierArrive => {
-                let Some((id, _)) = execution.barrier_operands(act) else {
+                let Some(BarrierOperands { id, .. }) = execution.barrier_operands(act) else {
                     return;
                 };
                 let released = self.own_warp(execution).clock.release(execution.active);

@@ -6,7 +6,9 @@ use ptx_isa::{Action, Modifier};
 use super::checkers::Checkers;
 use super::report::{Actor, Text};
 use super::sync_state::ExpectedLanes;
-use crate::execute::{Block, CallFrame, Execution, Grid, Group, LaneStep, State, Warp};
+use crate::execute::{
+    BarrierOperands, Block, CallFrame, Execution, Grid, Group, LaneStep, State, Warp,
+};
 use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Callee, Step};
 
@@ -62,7 +64,7 @@ impl Checkers {
 
     /// Checks that all arrivals at a barrier specify the same number of threads.
     fn check_thread_count(&mut self, execution: &Execution<'_>, act: &Act) {
-        let Some((id, count)) = execution.barrier_operands(act) else {
+        let Some(BarrierOperands { id, threads }) = execution.barrier_operands(act) else {
             return;
         };
         let Some(barrier) = execution.block.barriers.get(id as usize) else {
@@ -71,9 +73,9 @@ impl Checkers {
         let expected = barrier.expected;
         let has_waiting_lanes = execution.warp.groups.mask_in_state(State::Barrier(id)) != 0;
         let has_arrivals = barrier.arrived > 0 || has_waiting_lanes || expected != 0;
-        if has_arrivals && expected != count {
+        if has_arrivals && expected != threads {
             self.report(execution, Code::BarrierCount, execution.active.trailing_zeros() as usize, || Text {
-                message: format!("barrier {id} is used with {count} threads, but other threads use it with {expected} threads (0: all threads of the CTA)"),
+                message: format!("barrier {id} is used with {threads} threads, but other threads use it with {expected} threads (0: all threads of the CTA)"),
                 other: None,
                 help: "specify the same number of threads in all instructions that use the barrier at the same time",
             });
@@ -98,7 +100,7 @@ impl Checkers {
             };
             return self.report_divergence(execution.grid, actor, other);
         }
-        let Some((id, _)) = execution.barrier_operands(act) else {
+        let Some(BarrierOperands { id, .. }) = execution.barrier_operands(act) else {
             return;
         };
         let block = execution.grid.linear(execution.block.index);

@@ -10,6 +10,13 @@ use crate::error::StopReason;
 use crate::lanes::{Place, lanes};
 use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
 
+/// The operands of an instruction with a barrier of the CTA.
+pub(crate) struct BarrierOperands {
+    pub(crate) id: u32,
+    /// The number of threads; 0 for all threads of the CTA.
+    pub(crate) threads: u32,
+}
+
 /// A function that performs an action.
 type Perform<'e> = fn(&mut Execution<'e>, &Act) -> Outcome;
 
@@ -199,40 +206,39 @@ impl Execution<'_> {
     }
 
     fn wait_at_barrier(&mut self, act: &Act) -> Outcome {
-        let (id, count) = self.barrier(act)?;
+        let BarrierOperands { id, threads } = self.barrier(act)?;
         if let Some(barrier) = self.block.barriers.get_mut(id as usize) {
-            barrier.expected = count;
+            barrier.expected = threads;
         }
         Ok(Control::Wait(State::Barrier(id)))
     }
 
     fn arrive_at_barrier(&mut self, act: &Act) -> Outcome {
-        let (id, count) = self.barrier(act)?;
+        let BarrierOperands { id, threads } = self.barrier(act)?;
         if let Some(barrier) = self.block.barriers.get_mut(id as usize) {
-            barrier.expected = count;
+            barrier.expected = threads;
             barrier.arrived += self.active.count_ones();
         }
         Ok(Control::Next)
     }
 
-    /// The number of the barrier of an instruction and that of its threads; `None` if they are invalid.
-    pub(crate) fn barrier_operands(&self, act: &Act) -> Option<(u32, u32)> {
+    /// The operands of an instruction with a barrier; `None` if they are invalid.
+    pub(crate) fn barrier_operands(&self, act: &Act) -> Option<BarrierOperands> {
         self.barrier(act).ok()
     }
 
-    /// The number of the barrier of an instruction and that of its threads; 0 threads are all threads of the CTA.
-    fn barrier(&self, act: &Act) -> Result<(u32, u32), Failed> {
+    fn barrier(&self, act: &Act) -> Result<BarrierOperands, Failed> {
         let first = self.first();
         let id_index = usize::from(act.action == Action::BarrierReduce);
         let id = self.operand(act, id_index, first).unwrap_or(0) as u32;
-        let count = self.operand(act, id_index + 1, first);
-        let count = count.filter(|_| is_word(act, id_index + 1)).unwrap_or(0) as u32;
-        if id > 15 || !count.is_multiple_of(32) {
+        let threads = self.operand(act, id_index + 1, first);
+        let threads = threads.filter(|_| is_word(act, id_index + 1)).unwrap_or(0) as u32;
+        if id > 15 || !threads.is_multiple_of(32) {
             let reason =
                 "the barrier does not exist, or its number of threads is not a multiple of 32";
             return Err((StopReason::Invalid(reason.into()), first));
         }
-        Ok((id, count))
+        Ok(BarrierOperands { id, threads })
     }
 
     /// Saves, restores or moves the end of the stack.

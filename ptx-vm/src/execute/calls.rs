@@ -302,7 +302,7 @@ impl Execution<'_> {
             return Ok(Control::Next);
         };
         let (base, depth) = (caller.top, caller.depth + 1);
-        let variable_bytes = match function.frame.variable {
+        let variable_bytes = match function.frame.unsized_parameter {
             Some(_) => call.last_bytes.next_multiple_of(16),
             None => 0,
         };
@@ -326,7 +326,7 @@ impl Execution<'_> {
             frame.top = top;
         }
         for (argument, parameter) in call.arguments.iter().zip(&function.frame.parameters) {
-            let bytes = match (function.frame.variable, &parameter.place) {
+            let bytes = match (function.frame.unsized_parameter, &parameter.place) {
                 (Some(variable), Argument::Memory(offset)) if variable == *offset => {
                     call.last_bytes
                 }

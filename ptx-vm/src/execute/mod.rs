@@ -42,7 +42,7 @@ mod warp;
 mod watch;
 
 pub use actions::performs;
-pub(crate) use actions::unsupported;
+pub(crate) use actions::{BarrierOperands, unsupported};
 pub(crate) use block::{Block, ObserverCell};
 pub(crate) use determined::{Unknown, determined};
 pub(crate) use execution::{Execution, Failed};

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use ptx_ir::FuncId;
 use ptx_isa::Action;
 
+use super::actions::BarrierOperands;
 use super::barriers::reduction;
 use super::block::Block;
 use super::cells::{Cell, Cells, LaneSet, value};
@@ -327,7 +328,7 @@ impl Probe {
 
     /// Records that lanes arrive at a barrier.
     fn arrive_at_barrier(&mut self, execution: &Execution<'_>, act: &Act) {
-        let Some((id, _)) = execution.barrier_operands(act) else {
+        let Some(BarrierOperands { id, .. }) = execution.barrier_operands(act) else {
             return;
         };
         let block = execution.grid.linear(execution.block.index);

@@ -170,7 +170,7 @@ struct FlowBuilder<'a> {
 
 impl FlowBuilder<'_> {
     fn add(&mut self, grid: &Grid<'_>, target: &Target) -> Option<()> {
-        self.decide(target.guard.map(|(index, _)| Place::Predicate(index)));
+        self.decide(target.guard.map(|guard| Place::Predicate(guard.predicate)));
         self.compute(target.operand_ops);
         match &target.step {
             Step::Lanes(first, end) => self.compute((*first, *end)),

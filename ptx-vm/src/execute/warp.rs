@@ -11,7 +11,7 @@ use super::groups::{CallFrame, Group, Groups, LaneOutcome, LaneStep, State, Turn
 use crate::account::{Account, Held, Purpose};
 use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place, Registers, lanes};
-use crate::program::{Function, Step};
+use crate::program::{Function, Guard, Step};
 
 /// The bytes that steps handle, or their work, between looks at the clock.
 const CLOCK_BYTES: u64 = 1 << 14;
@@ -48,13 +48,13 @@ pub(crate) struct Warp {
 }
 
 /// The lanes of a mask for which a guard holds.
-fn guarded(guard: Option<(u32, bool)>, mask: u32, registers: &Registers) -> u32 {
-    let Some((predicate, inverted)) = guard else {
+fn guarded(guard: Option<Guard>, mask: u32, registers: &Registers) -> u32 {
+    let Some(guard) = guard else {
         return mask;
     };
-    let values = registers.predicates.get(predicate as usize);
+    let values = registers.predicates.get(guard.predicate as usize);
     let values = values.copied().unwrap_or(0);
-    mask & if inverted { !values } else { values }
+    mask & if guard.is_negated { !values } else { values }
 }
 
 /// Executes the operations `first..end` of a function.

@@ -16,11 +16,11 @@ pub(crate) const LANES: usize = 32;
 /// is not vectorized.
 #[inline(always)]
 fn each<T: Copy + Default, const N: usize>(value: impl Fn(usize) -> T) -> [T; N] {
-    let mut all = [T::default(); N];
-    for (index, one) in all.iter_mut().enumerate() {
-        *one = value(index);
+    let mut array = [T::default(); N];
+    for (index, element) in array.iter_mut().enumerate() {
+        *element = value(index);
     }
-    all
+    array
 }
 
 /// The lanes of a mask.

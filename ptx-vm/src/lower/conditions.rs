@@ -3,7 +3,7 @@
 use ptx_isa::internals::Expr;
 use ptx_isa::{ExprFunction as Function, Modifier};
 
-use super::integers::{Need, common};
+use super::integers::Need;
 use super::{Assigned, Lowering, argument};
 use crate::lanes::{Comparison, FloatComparison, Kind, Logic, Place};
 
@@ -169,7 +169,8 @@ impl Lowering<'_> {
             _ => (a, b),
         };
         let (a, b) = (self.integer(a, Need::Exact)?, self.integer(b, Need::Exact)?);
-        let (words, signed) = common(a.range?, b.range?)?;
+        let joined = a.range?.join_in_double(b.range?)?;
+        let (words, signed) = (joined.fits(32), joined.is_signed());
         let comparison = match test {
             Test::Equal => Comparison::Equal,
             Test::NotEqual => Comparison::NotEqual,

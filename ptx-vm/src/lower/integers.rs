@@ -24,6 +24,16 @@ pub(super) enum Need {
     Exact,
 }
 
+impl Need {
+    /// Whether a word is sufficient for an integer with this range.
+    fn fits_word(self, range: Option<Range>) -> Option<bool> {
+        Some(match self {
+            Self::Low(bits) => bits <= 32,
+            Self::Exact => range?.fits(32),
+        })
+    }
+}
+
 impl Lowering<'_> {
     /// The value of an expression that is an integer.
     pub(super) fn integer(&mut self, expr: Expr, need: Need) -> Option<Int> {
@@ -220,16 +230,15 @@ impl Lowering<'_> {
     fn convert(&mut self, ty: Expr, a: Expr) -> Option<Int> {
         let ty = self.type_argument(ty)?;
         let range = Range::of_type(ty)?;
-        let signed = range.is_signed();
-        let Some(number) = self.number(a, true) else {
-            let value = self.integer(a, Need::Exact)?;
-            let value = self.bounded(value, range.min, false)?;
-            return self.bounded(value, range.max, true);
+        let value = match self.number(a, true) {
+            Some(number) => {
+                let (signed, rounding) = (range.is_signed(), self.integer_rounding()?);
+                let kind = Kind::Convert(Conversion::LongToDouble { signed, rounding });
+                let double = self.code.double(kind, [number.index(), 0, 0]);
+                Int::exact(Place::Double(double), Range::of_bits(64, signed))
+            }
+            None => self.integer(a, Need::Exact)?,
         };
-        let rounding = self.integer_rounding()?;
-        let kind = Kind::Convert(Conversion::LongToDouble { signed, rounding });
-        let double = self.code.double(kind, [number.index(), 0, 0]);
-        let value = Int::exact(Place::Double(double), Range::of_bits(64, signed));
         let value = self.bounded(value, range.min, false)?;
         self.bounded(value, range.max, true)
     }
@@ -322,10 +331,7 @@ impl Lowering<'_> {
             (Some(a), Some(b)) => result_range(function, a, b).filter(|r| r.fits(64)),
             _ => None,
         };
-        let words = match need {
-            Need::Low(bits) => bits <= 32,
-            Need::Exact => range?.fits(32),
-        };
+        let words = need.fits_word(range)?;
         let (a, b) = (self.as_width(a, words)?, self.as_width(b, words)?);
         let place = self.apply(operation, a, b);
         let range = range.filter(|r| r.fits(self.code.width(place)));
@@ -339,10 +345,7 @@ impl Lowering<'_> {
             _ => Range::new(-r.max, -r.min),
         });
         let range = range.filter(|r| r.fits(64));
-        let words = match need {
-            Need::Low(bits) => bits <= 32,
-            Need::Exact => range?.fits(32),
-        };
+        let words = need.fits_word(range)?;
         let operation = match function {
             Function::Not => Integer::Not,
             _ => Integer::Negate,
@@ -364,10 +367,7 @@ impl Lowering<'_> {
             }
             _ => None,
         };
-        let words = match need {
-            Need::Low(bits) => bits <= 32,
-            Need::Exact => range?.fits(32),
-        };
+        let words = need.fits_word(range)?;
         let n = self.shift_count(n, words)?;
         let a = self.as_width(a, words)?;
         let place = self.apply(Integer::ShiftLeft, a, n);
@@ -441,7 +441,8 @@ impl Lowering<'_> {
     fn exact_binary(&mut self, function: Function, a: Expr, b: Expr) -> Option<Int> {
         let (a, b) = (self.integer(a, Need::Exact)?, self.integer(b, Need::Exact)?);
         let (left, right) = (a.range?, b.range?);
-        let (words, signed) = common(left, right)?;
+        let joined = left.join_in_double(right)?;
+        let (words, signed) = (joined.fits(32), joined.is_signed());
         let (operation, range) = match function {
             Function::Min => (
                 Integer::Min { signed },
@@ -511,7 +512,8 @@ impl Lowering<'_> {
         if inside {
             return Some(value);
         }
-        let (words, signed) = common(range, limit)?;
+        let joined = range.join_in_double(limit)?;
+        let (words, signed) = (joined.fits(32), joined.is_signed());
         let bound_value = self.constant(bound, Need::Exact)?;
         let (a, b) = (
             self.as_width(value, words)?,
@@ -600,16 +602,6 @@ impl Int {
     }
 }
 
-/// Whether two ranges fit words, and whether those are signed; `None` if not even doubles include both.
-pub(super) fn common(a: Range, b: Range) -> Option<(bool, bool)> {
-    let both = a.join(b);
-    match (both.fits(32), both.fits(64)) {
-        (true, _) => Some((true, both.is_signed())),
-        (_, true) => Some((false, both.is_signed())),
-        _ => None,
-    }
-}
-
 /// The values that an operation may have; `None` if they are not known.
 fn result_range(function: Function, a: Range, b: Range) -> Option<Range> {
     match function {
@@ -620,9 +612,9 @@ fn result_range(function: Function, a: Range, b: Range) -> Option<Range> {
         Function::And if b.min >= 0 => Some(Range::new(0, b.max)),
         Function::And if a.min >= 0 => Some(Range::new(0, a.max)),
         _ => {
-            let both = a.join(b);
-            let bits = (1..=64).find(|&bits| both.fits(bits))?;
-            Some(Range::of_bits(bits, both.is_signed()))
+            let joined = a.join(b);
+            let bits = (1..=64).find(|&bits| joined.fits(bits))?;
+            Some(Range::of_bits(bits, joined.is_signed()))
         }
     }
 }

@@ -46,17 +46,22 @@ impl Range {
         Self::new(self.min.min(other.min), self.max.max(other.max))
     }
 
+    /// The smallest range that includes both, if 64 bits include it.
+    pub(super) fn join_in_double(self, other: Self) -> Option<Self> {
+        Some(self.join(other)).filter(|joined| joined.fits(64))
+    }
+
     /// The results of a function that is monotonic in each argument.
     pub(super) fn corners(
         self,
         other: Self,
-        f: impl Fn(i128, i128) -> Option<i128>,
+        function: impl Fn(i128, i128) -> Option<i128>,
     ) -> Option<Self> {
         let results = [
-            f(self.min, other.min)?,
-            f(self.min, other.max)?,
-            f(self.max, other.min)?,
-            f(self.max, other.max)?,
+            function(self.min, other.min)?,
+            function(self.min, other.max)?,
+            function(self.max, other.min)?,
+            function(self.max, other.max)?,
         ];
         let (min, max) = (results.iter().min()?, results.iter().max()?);
         Some(Self::new(*min, *max))

@@ -32,13 +32,13 @@ impl Lowering<'_> {
         let (Place::Quad(a), Place::Quad(b)) = (then, otherwise) else {
             return None;
         };
-        let to = self.code.new_register(128);
+        let selected = self.code.new_register(128);
         for half in 0..2 {
             let sources = [condition, a + half, b + half];
             self.code
-                .push(Kind::SelectDouble, to.index() + half, sources);
+                .push(Kind::SelectDouble, selected.index() + half, sources);
         }
-        Some(to)
+        Some(selected)
     }
 
     /// Whether two values of 128 bits are equal.
@@ -49,7 +49,7 @@ impl Lowering<'_> {
         let equal = Kind::CompareDouble(Comparison::Equal);
         let low = self.code.predicate(equal, [a, b, b]);
         let high = self.code.predicate(equal, [a + 1, b + 1, b + 1]);
-        let both = Kind::Predicate(Logic::And);
-        Some(self.code.predicate(both, [low, high, high]))
+        let and = Kind::Predicate(Logic::And);
+        Some(self.code.predicate(and, [low, high, high]))
     }
 }

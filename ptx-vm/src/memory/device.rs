@@ -74,14 +74,14 @@ impl<'d> Cursor<'d> {
     }
 
     fn word(&mut self, address: u64) -> Option<&'d AtomicU32> {
-        let place = self.find(address)?;
-        self.words.get(place)
+        let index = self.find(address)?;
+        self.words.get(index)
     }
 
     /// The two words at a multiple of eight bytes.
     fn words(&mut self, address: u64) -> Option<[&'d AtomicU32; 2]> {
-        let place = self.find(address)?;
-        Some([self.words.get(place)?, self.words.get(place + 1)?])
+        let index = self.find(address)?;
+        Some([self.words.get(index)?, self.words.get(index + 1)?])
     }
 }
 
@@ -193,15 +193,15 @@ impl Device {
         let fault = Fault::OutOfBounds(address);
         let page = address.checked_sub(GLOBAL).ok_or(fault)? / PAGE;
         let part = self.parts.get((page / PART) as usize).ok_or(fault)?;
-        let list = self.allocated(part, LIST, || (0..PART).map(|_| Page::new()).collect())?;
+        let list = self.get_or_allocate(part, LIST, || (0..PART).map(|_| Page::new()).collect())?;
         let page = list.get((page % PART) as usize).ok_or(fault)?;
-        self.allocated(page, PAGE, || {
+        self.get_or_allocate(page, PAGE, || {
             (0..PAGE / 4).map(|_| AtomicU32::new(0)).collect()
         })
     }
 
     /// The contents of a cell, which are allocated if there is enough memory.
-    fn allocated<'c, T>(
+    fn get_or_allocate<'c, T>(
         &self,
         cell: &'c OnceLock<Box<[T]>>,
         bytes: u64,
@@ -215,7 +215,7 @@ impl Device {
                 self.account.release(bytes);
             }
         }
-        cell.get().map(|all| &**all).ok_or(Fault::NoMemory)
+        cell.get().map(Box::as_ref).ok_or(Fault::NoMemory)
     }
 
     fn word(&self, address: u64) -> Result<&AtomicU32, Fault> {

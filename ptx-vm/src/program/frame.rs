@@ -16,7 +16,7 @@ pub(crate) struct Frame {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) results: Vec<Parameter>,
     /// The offset of the last parameter if each call determines its size; it is at the end of the frame.
-    pub(crate) variable: Option<u64>,
+    pub(crate) unsized_parameter: Option<u64>,
     pub(super) places: HashMap<VarId, Position>,
     /// The bytes of each variable in the frame.
     pub(super) sizes: HashMap<VarId, u64>,
@@ -112,13 +112,13 @@ impl Frame {
         layout.add(0, 16);
         frame.bytes = layout.bytes();
         if let Some(last) = params.of(module.params()).last() {
-            frame.place_variable(module, last);
+            frame.place_unsized_parameter(module, last);
         }
         frame
     }
 
     /// Puts a parameter without a size at the end.
-    fn place_variable(&mut self, module: &Module, last: &Param) {
+    fn place_unsized_parameter(&mut self, module: &Module, last: &Param) {
         let has_size = last.layout(module.pool()).is_none_or(|l| l.size.is_some());
         let Binding::Var(var) = last.binding else {
             return;
@@ -127,7 +127,7 @@ impl Frame {
             return;
         }
         let offset = self.bytes;
-        self.variable = Some(offset);
+        self.unsized_parameter = Some(offset);
         self.places.insert(var, Position::Frame(offset));
         if let Some(parameter) = self.parameters.last_mut() {
             parameter.place = Argument::Memory(offset);

@@ -17,7 +17,7 @@ use super::calls;
 use super::operands::{Context, OPERANDS};
 use super::parts::Places;
 use super::selected_form::{SelectedForm, select_form};
-use super::step::{Act, Fold, Step};
+use super::step::{Act, Fold, Guard, Step};
 use crate::lanes::Place;
 use crate::lower::Lowering;
 
@@ -59,12 +59,15 @@ pub(super) fn decode<'a>(
     queries: &mut Queries<()>,
     inst: InstId,
     labels: &mut Labels<'a>,
-) -> (Option<(u32, bool)>, Step) {
+) -> (Option<Guard>, Step) {
     let facts = context.facts.inst(inst);
     let guard = facts.guard_register().and_then(|(place, sense)| {
         let place = context.register(place.register, place.component);
         match place[..] {
-            [Place::Predicate(index)] => Some((index, sense.is_negated())),
+            [Place::Predicate(predicate)] => Some(Guard {
+                predicate,
+                is_negated: sense.is_negated(),
+            }),
             _ => None,
         }
     });

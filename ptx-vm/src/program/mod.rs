@@ -23,7 +23,7 @@ pub(crate) use frame::Frame;
 pub(crate) use selected_form::{TypedOperand, typed_operands};
 pub(crate) use step::{
     Access, Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, ChangedElement, Fold,
-    Passed, Step, Target, Window,
+    Guard, Passed, Step, Target, Window,
 };
 pub(crate) use variables::{
     CODE, GLOBAL, LOCAL, Object, PARAMETERS, SHARED, SHARED_STRIDE, Variables, function_at, window,
@@ -70,10 +70,9 @@ impl Program {
         let mut queries = ptx_ir::raw::query::Queries::new(module);
         let (mut functions, mut sharing) = (Vec::new(), Vec::new());
         for (id, _) in module.functions().iter() {
-            let function = facts
-                .function(id)
-                .map(|decoded| decode::function(decoded, id, &variables, &mut queries));
-            let decoded = facts.function(id).zip(function.as_ref());
+            let facts = facts.function(id);
+            let function = facts.map(|facts| decode::function(facts, id, &variables, &mut queries));
+            let decoded = facts.zip(function.as_ref());
             sharing.push(decoded.map(|(facts, function)| Sharing::new(facts, &function.steps)));
             functions.push(function);
         }

@@ -20,11 +20,11 @@ pub(super) struct Sharing {
     /// The functions that it calls.
     calls: Vec<FuncId>,
     /// Whether it calls functions by their addresses.
-    calls_any: bool,
+    calls_unknown: bool,
 }
 
 /// Functions of the system whose results do not depend on other CTAs. Output is put in the order of CTAs.
-const ALONE: [&str; 3] = ["vprintf", "free", "__assertfail"];
+const INDEPENDENT_FUNCTIONS: [&str; 3] = ["vprintf", "free", "__assertfail"];
 
 impl Sharing {
     pub(super) fn new(facts: FunctionFacts<'_>, steps: &[Target]) -> Self {
@@ -35,38 +35,40 @@ impl Sharing {
                 Step::Special(..) => sharing.communicates = true,
                 Step::Call(call) => match &call.callee {
                     Callee::Function(id) => sharing.calls.push(*id),
-                    Callee::System(name) => sharing.communicates |= !ALONE.contains(&&**name),
-                    Callee::Indirect(_) => sharing.calls_any = true,
+                    Callee::System(name) => {
+                        sharing.communicates |= !INDEPENDENT_FUNCTIONS.contains(&&**name)
+                    }
+                    Callee::Indirect(_) => sharing.calls_unknown = true,
                 },
-                _ => sharing.communicates |= orders(&facts.inst(target.inst)),
+                _ => sharing.communicates |= may_communicate(&facts.inst(target.inst)),
             }
         }
         sharing
     }
 
-    /// Whether no function that a kernel may reach communicates; `all` has those of the module, with `None` where a body is missing.
-    pub(super) fn is_independent(kernel: FuncId, all: &[Option<Self>]) -> bool {
+    /// Whether no function that a kernel may reach communicates; `functions` has those of the module, with `None` where a body is missing.
+    pub(super) fn is_independent(kernel: FuncId, functions: &[Option<Self>]) -> bool {
         let mut reached = HashSet::from([kernel]);
-        let mut next = vec![kernel];
-        while let Some(function) = next.pop() {
-            let Some(Some(sharing)) = all.get(function.as_u32() as usize) else {
+        let mut worklist = vec![kernel];
+        while let Some(function) = worklist.pop() {
+            let Some(Some(sharing)) = functions.get(function.as_u32() as usize) else {
                 continue;
             };
             if sharing.communicates {
                 return false;
             }
-            if sharing.calls_any {
+            if sharing.calls_unknown {
                 // Any function may be called.
-                return all.iter().flatten().all(|other| !other.communicates);
+                return functions.iter().flatten().all(|other| !other.communicates);
             }
-            next.extend(sharing.calls.iter().filter(|id| reached.insert(**id)));
+            worklist.extend(sharing.calls.iter().filter(|id| reached.insert(**id)));
         }
         true
     }
 }
 
 /// Whether an instruction may order accesses to memory that other CTAs access, or changes such memory atomically.
-fn orders(facts: &Facts<'_>) -> bool {
+fn may_communicate(facts: &Facts<'_>) -> bool {
     if !facts.is_known() {
         return true;
     }

@@ -10,14 +10,21 @@ use crate::lanes::Place;
 /// An instruction with its guard.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// The predicate that guards it, and whether it is inverted.
-    pub(crate) guard: Option<(u32, bool)>,
+    pub(crate) guard: Option<Guard>,
     pub(crate) step: Step,
     /// Operations that compute operands of the step, by their first and one past their last.
     pub(crate) operand_ops: (u32, u32),
     pub(crate) inst: InstId,
     /// The position of its block in an order in which a block comes before those that post-dominate it.
     pub(crate) rank: u32,
+}
+
+/// A predicate that guards an instruction.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Guard {
+    /// The index of the predicate.
+    pub(crate) predicate: u32,
+    pub(crate) is_negated: bool,
 }
 
 /// An instruction.
