@@ -126,12 +126,20 @@ pub struct Declaration {
     vector: u8,
     linkage: Option<Linkage>,
     attributes: Vec<DeclarationAttribute>,
-    pointer: Option<(&'static str, Option<Number>)>,
+    pointer: Option<Pointer>,
     trailing_align: Option<Number>,
     hidden: bool,
     has_names: bool,
     first: Name,
     additional_names: Vec<Name>,
+}
+
+/// The memory that a parameter of a kernel points to.
+#[derive(Clone, PartialEq, Default, Debug)]
+struct Pointer {
+    /// The text of its space or opaque type; empty for a generic pointer.
+    target: &'static str,
+    align: Option<Number>,
 }
 
 impl Declaration {
@@ -234,23 +242,27 @@ impl Declaration {
     /// A parameter of a kernel that points to a space (generic without one), to memory so aligned. Manual 4.4.2.
     #[must_use]
     pub fn pointer(mut self, space: Option<StateSpace>, align: Option<u32>) -> Self {
-        let space = space.map_or("", StateSpace::text);
-        self.pointer = Some((space, align.map(Number::from)));
+        self.pointer = Some(Pointer {
+            target: space.map_or("", StateSpace::text),
+            align: align.map(Number::from),
+        });
         self
     }
 
     /// A parameter of a kernel that points to a texture, a sampler or a surface, with an alignment in its own spelling.
     #[must_use]
     pub fn pointer_to(mut self, ty: ScalarType, align: Option<Number>) -> Self {
-        self.pointer = Some((ty.text(), align));
+        self.pointer = Some(Pointer {
+            target: ty.text(),
+            align,
+        });
         self
     }
 
     /// Sets the alignment of the memory that a [pointer](Self::pointer) points to, in its own spelling.
     #[must_use]
     pub fn pointer_align(mut self, bytes: impl Into<Number>) -> Self {
-        let to = self.pointer.map_or("", |(to, _)| to);
-        self.pointer = Some((to, Some(bytes.into())));
+        self.pointer.get_or_insert_default().align = Some(bytes.into());
         self
     }
 
@@ -286,14 +298,13 @@ impl Declaration {
 
     /// Refuses a declaration without names.
     pub(crate) fn check_members(&self) -> Result<(), BuildError> {
-        match (self.first.members()?.is_empty(), &self.first.count) {
-            (true, Some(count)) => Err(no_variables(&format!(
-                "{}<{}>",
-                self.first.text,
-                count.text()?
-            ))),
-            _ => Ok(()),
+        if let Some(count) = &self.first.count
+            && self.first.members()?.is_empty()
+        {
+            let name = &self.first.text;
+            return Err(no_variables(&format!("{name}<{}>", count.text()?)));
         }
+        Ok(())
     }
 
     /// Whether a name is declared as it is, not as a member of a range.
@@ -322,10 +333,10 @@ impl Declaration {
             let _ = write!(out, ".v{} ", self.vector);
         }
         let _ = write!(out, "{}", self.ty);
-        if let Some((to, align)) = &self.pointer {
+        if let Some(Pointer { target, align }) = &self.pointer {
             let _ = write!(out, " {}", Directive::Ptr);
-            if !to.is_empty() {
-                let _ = write!(out, " {to}");
+            if !target.is_empty() {
+                let _ = write!(out, " {target}");
             }
             if let Some(align) = align {
                 let _ = write!(out, " {} {}", Directive::Align, align.text()?);
@@ -366,7 +377,7 @@ impl Declaration {
         if let Some((_, part, code)) = refused.into_iter().find(|r| r.0) {
             let message = format!("the parameter `{}` has {part}", self.first.text);
             let help = "a parameter has a space, a type, a name, and at most an alignment and one dimension";
-            return Err(BuildError::new(BuildErrorKind::Argument, message, help).code_is(code));
+            return Err(BuildError::new(BuildErrorKind::Argument, message, help).with_code(code));
         }
         self.declarator_text(&self.first, &self.first.text)
     }

@@ -50,7 +50,7 @@ impl BuildErrorKind {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Result<T, BuildError> {
-        Err(BuildError::new(self, message, help).code_is(code))
+        Err(BuildError::new(self, message, help).with_code(code))
     }
 }
 
@@ -86,7 +86,7 @@ impl BuildError {
     }
 
     /// With another code than the usual one of its kind.
-    pub(crate) fn code_is(mut self, code: Code) -> Self {
+    pub(crate) fn with_code(mut self, code: Code) -> Self {
         self.0.code = code;
         self
     }
@@ -200,7 +200,7 @@ fn line_of(text: &str, position: usize) -> &str {
 }
 
 #[cold]
-pub(crate) fn taken(name: &str) -> BuildError {
+pub(crate) fn taken_name(name: &str) -> BuildError {
     BuildError::new(
         BuildErrorKind::Duplicate,
         format!("the module has a `{name}` already"),
@@ -210,13 +210,13 @@ pub(crate) fn taken(name: &str) -> BuildError {
 
 /// A function that is defined after what mentions it.
 #[cold]
-pub(crate) fn later(function: &str) -> BuildError {
+pub(crate) fn not_finished(function: &str) -> BuildError {
     BuildError::new(
         BuildErrorKind::Unplaced,
         format!("`{function}` is mentioned before it is finished"),
         "declare it before with `declare_func`, and begin it with `define`",
     )
-    .code_is(Code::LateDeclaration)
+    .with_code(Code::LateDeclaration)
 }
 
 /// A function that was discarded before it was finished.
@@ -236,7 +236,7 @@ pub(crate) fn no_variables(range: &str) -> BuildError {
         format!("`{range}` is a range without members that can be named"),
         "a range has at least one member, and its name does not end with a digit: `x1<4>` has no members that can be named, as `x10` is member 10 of `x`",
     )
-    .code_is(Code::BadCount)
+    .with_code(Code::BadCount)
 }
 
 /// A name that is out of scope, or hidden by another declaration.
@@ -249,12 +249,12 @@ pub(crate) fn hidden(noun: &str, name: &str) -> BuildError {
         ),
         "make it before the scope is opened, and give what is inside another name",
     )
-    .code_is(Code::LabelOutOfScope)
+    .with_code(Code::LabelOutOfScope)
 }
 
 /// A label that is mentioned before it is placed, while the module has its name.
 #[cold]
-pub(crate) fn early(label: &str) -> BuildError {
+pub(crate) fn unplaced_label(label: &str) -> BuildError {
     BuildError::new(
         BuildErrorKind::Duplicate,
         format!("the module has a `{label}` too, which the name means before the label is placed"),

@@ -289,7 +289,7 @@ impl FunctionBuilder<'_> {
     ) -> Result<AsmReport, BuildError> {
         let report = self.all_or_none(|f| f.add_fragment(style, text, operands));
         if report.is_err() {
-            self.body.rollback_refs();
+            self.body.forget_mentions();
         }
         report
     }

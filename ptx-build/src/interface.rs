@@ -172,9 +172,9 @@ impl FunctionHeader {
         Ok(())
     }
 
-    fn write_directives(&self, before: char, out: &mut String) -> Result<(), BuildError> {
+    fn write_directives(&self, separator: char, out: &mut String) -> Result<(), BuildError> {
         for directive in &self.directives {
-            out.push(before);
+            out.push(separator);
             out.push_str(directive.as_ref().map_err(Clone::clone)?);
         }
         Ok(())

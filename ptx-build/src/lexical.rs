@@ -24,7 +24,7 @@ pub(crate) fn no_constant(text: &str) -> BuildError {
         format!("invalid constant `{text}`"),
         "a constant is a number such as `0x10`, `1.5` or `0f3F800000`, or an expression of numbers: `4*8`",
     )
-    .code_is(Code::MalformedNumber)
+    .with_code(Code::MalformedNumber)
 }
 
 /// Refuses an invalid name.

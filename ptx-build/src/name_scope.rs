@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::Operand;
 
-use crate::error::{BuildError, early, hidden, later};
+use crate::error::{BuildError, hidden, not_finished, unplaced_label};
 use crate::function::body::Body;
 use crate::handle::{CodeLabel, Dependency, Func, Variable};
 use crate::handle_owner::Handle;
@@ -74,7 +74,7 @@ impl<'s> NameScope<'s> {
         let function = self.tables.func(func, self.place())?;
         if let Some(body) = self.body {
             if !body.is_declared_before(func.index, function.declaration_state) {
-                return Err(later(&function.name));
+                return Err(not_finished(&function.name));
             }
             if body.shadows(&function.name, func.index) {
                 return Err(hidden("function", &function.name));
@@ -96,7 +96,7 @@ impl<'s> NameScope<'s> {
             return Err(hidden("label", &info.name));
         }
         if info.place.is_none() && self.tables.names.contains(&info.name) {
-            return Err(early(&info.name));
+            return Err(unplaced_label(&info.name));
         }
         Ok(Named {
             name: &info.name,

@@ -135,7 +135,8 @@ pub(crate) fn fill(
             AsmStyle::Cuda => percent(mention, operands, unique),
             AsmStyle::Llvm => dollar(mention, operands, unique),
         };
-        let Mention { len, substitute } = result.map_err(|mistake| mistake.at(position))?;
+        let Mention { len, substitute } =
+            result.map_err(|mistake| mistake.diagnostic_at(position))?;
         match substitute {
             Some(substitute) => filled.substitute(position, len, &substitute),
             None => filled.copy(position, mention.get(..len).unwrap_or_default()),
@@ -170,7 +171,7 @@ struct Mistake {
 
 impl Mistake {
     /// The error at a place of the template.
-    fn at(self, start: usize) -> Diagnostic {
+    fn diagnostic_at(self, start: usize) -> Diagnostic {
         let span = Span::at(start, start + self.len);
         let mut error = Diagnostic::error(Code::UndefinedName, span, self.message);
         error.help = Some(self.help);

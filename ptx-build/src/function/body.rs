@@ -128,10 +128,6 @@ pub(crate) struct PendingStatement {
 }
 
 impl PendingGuard {
-    pub(super) fn new(predicate: Reg, sense: GuardSense) -> Option<Self> {
-        Some(Self { predicate, sense })
-    }
-
     /// The guard that holds where this one does not.
     pub(super) fn inverted(self) -> Self {
         let sense = match self.sense {
@@ -280,7 +276,7 @@ impl Body {
     }
 
     /// Forgets the names that a refused statement mentions.
-    pub(crate) fn rollback_refs(&mut self) {
+    pub(crate) fn forget_mentions(&mut self) {
         self.is_in_order = false;
         self.pending.unused.clear();
         for mention in self.pending.mentions.drain(..) {

@@ -315,7 +315,7 @@ impl FunctionBuilder<'_> {
         operands.write_all(&mut self.writer(false));
         match self.body.pending.error.take() {
             Some(error) => {
-                self.body.rollback_refs();
+                self.body.forget_mentions();
                 Err(error)
             }
             None => Ok(()),
@@ -326,8 +326,9 @@ impl FunctionBuilder<'_> {
     fn place_table(&mut self, label: CodeLabel, text: String) -> Result<(), BuildError> {
         let mentions = self.body.pending.mentions.clone();
         let name = self.name_of_label(label).to_string();
-        let is_place = (self.body.label(label)).is_some_and(|info| !info.waiting.is_empty());
-        let placed = if is_place {
+        let is_branch_target =
+            (self.body.label(label)).is_some_and(|info| !info.waiting.is_empty());
+        let placed = if is_branch_target {
             BuildErrorKind::Argument.refuse(
                 Code::LateDeclaration,
                 format!("the label `{name}` is mentioned as a place to jump to, and cannot be a table"),
@@ -348,7 +349,7 @@ impl FunctionBuilder<'_> {
             })
         });
         if let Err(error) = placed {
-            self.body.rollback_refs();
+            self.body.forget_mentions();
             return Err(error);
         }
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {

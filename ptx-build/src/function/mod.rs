@@ -17,7 +17,7 @@ mod variables;
 use ptx_ir::{Code, FuncId, FunctionKind};
 use ptx_isa::Opcode;
 
-use crate::error::{BuildError, BuildErrorKind, early};
+use crate::error::{BuildError, BuildErrorKind, unplaced_label};
 use crate::handle::Func;
 use crate::handle_owner::Handle;
 use crate::module::ModuleBuilder;
@@ -34,7 +34,7 @@ pub(crate) fn no_results(kernel: &str, result: &str) -> BuildError {
         format!("`{kernel}` is a kernel and cannot return `{result}`"),
         "store what it computes to memory that a parameter points to",
     )
-    .code_is(Code::Parameter)
+    .with_code(Code::Parameter)
 }
 
 /// Makes a kernel or a function: interface, registers, labels, scopes, statements.
@@ -160,7 +160,7 @@ impl<'m> FunctionBuilder<'m> {
         // A name of the module that was given after a jump to the label.
         let names = &self.module.tables.names;
         match mentioned.find(|l| names.contains(&l.name)) {
-            Some(label) => Err(early(&label.name)),
+            Some(label) => Err(unplaced_label(&label.name)),
             None => Ok(()),
         }
     }

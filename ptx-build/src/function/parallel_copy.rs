@@ -61,7 +61,7 @@ impl FunctionBuilder<'_> {
             let message = format!("`{}` is written by two copies", self.name_of(*twice));
             let help = "give each register one source";
             let error = BuildError::new(BuildErrorKind::Argument, message, help);
-            return Err(error.code_is(Code::OperandKind));
+            return Err(error.with_code(Code::OperandKind));
         }
         let mut copies: Vec<(Reg, OperandExpr)> = copies.to_vec();
         copies.retain(|(to, from)| *from != OperandExpr::Reg(*to));

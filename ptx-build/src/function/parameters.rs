@@ -175,7 +175,7 @@ impl FunctionBuilder<'_> {
             let message = format!("`{}` is a register", declaration.name());
             let help = "`add_register_param` and `add_register_result` add registers";
             let error = BuildError::new(BuildErrorKind::Argument, message, help);
-            return Err(error.code_is(Code::Parameter));
+            return Err(error.with_code(Code::Parameter));
         }
         self.check_part(&declaration, list)?;
         let variable = self.add_variable(&declaration, list)?;

@@ -23,7 +23,7 @@ fn no_member(name: &str, number: u64) -> BuildError {
         format!("`{name}` has no register {number}"),
         "the registers of a range count from 0 up to one below its size, and its name ends with no digit; a plain name has number 0 alone",
     )
-    .code_is(Code::OutsideRange)
+    .with_code(Code::OutsideRange)
 }
 
 /// The beginning of the names of fresh registers.

@@ -39,15 +39,17 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Puts the statement that follows under a guard: `@p`.
     pub fn guard(&mut self, predicate: Reg) -> &mut Self {
-        self.body.abandon();
-        self.body.pending.guard = PendingGuard::new(predicate, GuardSense::Positive);
-        self
+        self.set_guard(predicate, GuardSense::Positive)
     }
 
     /// Puts the statement that follows under an inverted guard: `@!p`.
     pub fn guard_not(&mut self, predicate: Reg) -> &mut Self {
+        self.set_guard(predicate, GuardSense::Negated)
+    }
+
+    fn set_guard(&mut self, predicate: Reg, sense: GuardSense) -> &mut Self {
         self.body.abandon();
-        self.body.pending.guard = PendingGuard::new(predicate, GuardSense::Negated);
+        self.body.pending.guard = Some(PendingGuard { predicate, sense });
         self
     }
 
@@ -109,7 +111,7 @@ impl<'m> FunctionBuilder<'m> {
         };
         match result {
             Ok(()) => self.body.record_first_uses(),
-            Err(_) => self.body.rollback_refs(),
+            Err(_) => self.body.forget_mentions(),
         }
         result
     }

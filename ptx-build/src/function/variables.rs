@@ -1,4 +1,4 @@
-//! Variables and functions declared inside, and names for what has none.
+//! The declaration of variables and functions in a function, and unused names.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -96,7 +96,7 @@ impl<'m> FunctionBuilder<'m> {
         Ok(variables)
     }
 
-    /// The variables of the last declaration, each member of a range among them.
+    /// The variables of the last declaration: for a range, its members.
     fn declared_vars(&mut self) -> Vec<VarId> {
         let records = &mut self.body.records;
         let Some(last) = records.declarations().decls.ids().next_back() else {
@@ -129,7 +129,7 @@ impl<'m> FunctionBuilder<'m> {
         meaning.is_some_and(|(depth, _)| depth >= self.body.depth())
     }
 
-    /// Declares a function inside of this one, for calls further down.
+    /// Declares a function in the body of this one, for later calls.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl<'m> FunctionBuilder<'m> {
     ) -> Result<Func, BuildError> {
         let last = self.body.names.get(name);
         let depth = self.body.depth();
-        let known = match last {
+        let existing = match last {
             Some((d, Meaning::Function(f))) => (d == depth).then_some(f),
             _ if self.is_taken(name) || self.body.has_meaning(name) => {
                 return Err(self.duplicate(name));
@@ -152,7 +152,7 @@ impl<'m> FunctionBuilder<'m> {
         };
         let (func, id) = self.module.declaration_of(kind, name, interface)?;
         self.body.is_in_order = false;
-        if known.is_none() {
+        if existing.is_none() {
             self.bind(name, Meaning::Function(func.index), depth);
         }
         let (owner, scope) = (self.body.owner, self.body.scope());
@@ -165,7 +165,7 @@ impl<'m> FunctionBuilder<'m> {
         Ok(func)
     }
 
-    /// A name that nothing in the function has.
+    /// A name that has no meaning in the function.
     pub(crate) fn fresh_name(&self, stem: &str) -> String {
         let mut n = self.body.locals.len();
         loop {

@@ -7,7 +7,7 @@ use ptx_ir::{FuncId, FunctionKind, Linkage, SymbolId};
 use super::ModuleBuilder;
 use super::tables::{DeclState, Function};
 use crate::declaration::Declaration;
-use crate::error::{BuildError, BuildErrorKind, discarded, taken};
+use crate::error::{BuildError, BuildErrorKind, discarded, taken_name};
 use crate::function::body::Body;
 use crate::function::{FunctionBuilder, no_results};
 use crate::handle::Func;
@@ -134,7 +134,7 @@ impl ModuleBuilder {
             _ => None,
         };
         let last = match declared.and_then(|f| self.tables.functions.get(f as usize)) {
-            Some(f) if f.kind != kind => return Err(taken(name)),
+            Some(f) if f.kind != kind => return Err(taken_name(name)),
             Some(f) if f.is_defined && f.declaration_state == DeclState::Declared => {
                 format!("{}\n{{\n}}", f.interface.header(f.kind, name)?)
             }
@@ -151,7 +151,7 @@ impl ModuleBuilder {
         let symbol = self.tables.symbol(name);
         let added = self.draft.import_function(&parsed, start, symbol);
         let Some((id, symbol)) = added else {
-            return Err(taken(name));
+            return Err(taken_name(name));
         };
         let func = match declared {
             Some(index) => Func {

@@ -9,7 +9,7 @@ use ptx_isa::Directive;
 
 use super::ModuleBuilder;
 use crate::copy::numbered;
-use crate::error::{BuildError, BuildErrorKind, taken};
+use crate::error::{BuildError, BuildErrorKind, taken_name};
 use crate::handle::Func;
 use crate::interface::pragma;
 use crate::lexical;
@@ -142,7 +142,7 @@ impl ModuleBuilder {
             lexical::module_name(name)?;
         }
         if let Some(name) = names.iter().find(|n| self.tables.names.contains(n)) {
-            return Err(taken(name));
+            return Err(taken_name(name));
         }
         for name in &names {
             self.tables.names.set(name, Some((0, Meaning::Item)));
@@ -168,7 +168,7 @@ impl ModuleBuilder {
             None => Ok(()),
             meaning => {
                 self.tables.names.set(name, meaning);
-                Err(taken(name))
+                Err(taken_name(name))
             }
         }
     }

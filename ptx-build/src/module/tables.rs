@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::{Code, FuncId, FunctionKind, SymbolId};
 
-use crate::error::{BuildError, BuildErrorKind, discarded, later};
+use crate::error::{BuildError, BuildErrorKind, discarded, not_finished};
 use crate::handle::{Dependency, Func, Variable};
 use crate::handle_owner::{Handle, HandleOwners};
 use crate::interface::FunctionHeader;
@@ -79,7 +79,7 @@ impl Tables {
             .ok_or_else(|| self.handle_owners.refuse(Handle::Func(func), place))?;
         match (place, function.declaration_state) {
             (_, DeclState::Discarded) => Err(discarded(&function.name)),
-            (None, DeclState::Open | DeclState::Nested { .. }) => Err(later(&function.name)),
+            (None, DeclState::Open | DeclState::Nested { .. }) => Err(not_finished(&function.name)),
             _ => Ok(function),
         }
     }

@@ -9,7 +9,7 @@ use super::ModuleBuilder;
 use super::tables::Global;
 use crate::copy::NamedOperands;
 use crate::declaration::Declaration;
-use crate::error::{BuildError, no_variables, taken};
+use crate::error::{BuildError, no_variables, taken_name};
 use crate::handle::{Dependency, Variable};
 use crate::lexical;
 use crate::name_scope::NameScope;
@@ -57,7 +57,7 @@ impl ModuleBuilder {
                 if self.tables.names.contains(&member) {
                     match declared {
                         Some(_) => again = true,
-                        None => return Err(taken(&member)),
+                        None => return Err(taken_name(&member)),
                     }
                 }
                 if let Some(declared) = declared {
@@ -70,7 +70,7 @@ impl ModuleBuilder {
         context.push_str(&text);
         let parsed = match self.verify(&context, start, &text) {
             Ok(parsed) => parsed,
-            Err(_) if again => return Err(taken(declaration.name())),
+            Err(_) if again => return Err(taken_name(declaration.name())),
             Err(error) => return Err(error),
         };
         let tables = &self.tables;
