@@ -129,14 +129,7 @@ impl Editor<'_> {
         let body = self.body();
         let scope = raw::scope_of_key(body, key);
         let names = self.declared_names(statement);
-        let registers = body.reg_decls().values().map(|d| (d.name, d.scope, d.stmt));
-        let vars = body.vars().values().map(|v| (v.name, v.scope, v.stmt));
-        let labels = body
-            .labels()
-            .values()
-            .map(|l| (l.name, l.scope, Some(l.stmt)));
-        let mut declarations = registers.chain(vars).chain(labels);
-        let conflict = declarations.find(|(name, declaration_scope, stmt)| {
+        let conflict = declared_names(body).find(|(name, declaration_scope, stmt)| {
             // Parameters have no statement. The statement of a removed or new declaration is not part of the body.
             let is_other = match stmt.and_then(|s| body.statement(s)) {
                 Some(other) => {
@@ -217,16 +210,20 @@ fn is_shadowed(body: &Body, name: NameId, outer: ScopeId, inner: ScopeId) -> boo
     if outer == inner {
         return false;
     }
-    let registers = body.reg_decls().values().map(|d| (d.name, d.scope));
-    let vars = body.vars().values().map(|v| (v.name, v.scope));
-    let labels = body.labels().values().map(|l| (l.name, l.scope));
+    declared_names(body).any(|(other_name, scope, _)| {
+        other_name == name
+            && scope != outer
+            && body.is_in_scope(scope, outer)
+            && body.is_in_scope(inner, scope)
+    })
+}
+
+/// The names of the registers, variables and labels of a body, with their scopes and statements. Parameters have no statement.
+fn declared_names(body: &Body) -> impl Iterator<Item = (NameId, ScopeId, Option<StmtId>)> {
+    let registers = body.reg_decls().values().map(|d| (d.name, d.scope, d.stmt));
+    let vars = body.vars().values().map(|v| (v.name, v.scope, v.stmt));
+    let labels = body.labels().values();
     registers
         .chain(vars)
-        .chain(labels)
-        .any(|(other_name, scope)| {
-            other_name == name
-                && scope != outer
-                && body.is_in_scope(scope, outer)
-                && body.is_in_scope(inner, scope)
-        })
+        .chain(labels.map(|l| (l.name, l.scope, Some(l.stmt))))
 }
