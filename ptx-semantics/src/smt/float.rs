@@ -20,6 +20,12 @@ pub(super) struct FloatSort {
 }
 
 impl FloatSort {
+    /// Half precision, which all other formats of IEEE 754 contain.
+    pub(super) const HALF: Self = Self {
+        exponent: 5,
+        significand: 11,
+    };
+
     pub(super) fn of(ty: ScalarType) -> Result<Self, NotExpressible> {
         let format = ieee(ty)?;
         Ok(Self {

@@ -96,10 +96,7 @@ impl Terms {
         let least = match (&a, &b) {
             (Number::Exact(a), Number::Exact(b)) => a.sort.with(b.sort),
             (Number::Exact(float), _) | (_, Number::Exact(float)) => float.sort,
-            _ => FloatSort {
-                exponent: 5,
-                significand: 11,
-            },
+            _ => FloatSort::HALF,
         };
         let (a, b) = (self.float(&a, least)?, self.float(&b, least)?);
         let sort = a.sort.with(b.sort);
@@ -275,15 +272,11 @@ impl Translation<'_> {
         if let (Function::Number, Number::Exact(a)) = (function, &a) {
             return Ok(Value::Number(Number::Exact(a.replaced(a.term))));
         }
-        let half = FloatSort {
-            exponent: 5,
-            significand: 11,
-        };
         Ok(match function {
             Function::Number => Value::Number(a),
-            Function::Sqrt => operation("fp.sqrt", vec![self.terms.float(&a, half)?]),
+            Function::Sqrt => operation("fp.sqrt", vec![self.terms.float(&a, FloatSort::HALF)?]),
             Function::Abs | Function::Negate | Function::Integral => {
-                let a = self.terms.float(&a, half)?;
+                let a = self.terms.float(&a, FloatSort::HALF)?;
                 let term = match function {
                     Function::Abs => self.terms.apply("fp.abs", &[a.term]),
                     Function::Negate => self.terms.apply("fp.neg", &[a.term]),
