@@ -18,7 +18,7 @@ pub(crate) struct Parts {
     /// The number of each sample thread. It depends on the thread index.
     pub(crate) by_sample: Vec<i64>,
     /// The symbols of the remainder with their factors.
-    pub(crate) shared: BTreeMap<AffineSymbolId, i64>,
+    pub(crate) uniform_terms: BTreeMap<AffineSymbolId, i64>,
     /// Loop counters with their factors.
     pub(crate) counters: BTreeMap<LoopId, i64>,
     /// The numbers depend on the size of the CTA.
@@ -37,7 +37,7 @@ impl Parts {
     ) -> Option<Self> {
         let mut parts = Self {
             by_sample: vec![form.constant(); threads.samples().len()],
-            shared: BTreeMap::new(),
+            uniform_terms: BTreeMap::new(),
             counters: BTreeMap::new(),
             uses_size: false,
             is_exact: true,
@@ -52,7 +52,7 @@ impl Parts {
     pub(crate) fn unknown(threads: &ThreadValues<'_>) -> Self {
         Self {
             by_sample: vec![0; threads.samples().len()],
-            shared: BTreeMap::new(),
+            uniform_terms: BTreeMap::new(),
             counters: BTreeMap::new(),
             uses_size: false,
             is_exact: false,
@@ -113,7 +113,7 @@ impl Parts {
                 }
             }
             AffineSymbol::Special(register, _) if register.uniformity() <= Uniformity::Cta => {
-                self.shared.insert(symbol, factor);
+                self.uniform_terms.insert(symbol, factor);
             }
             AffineSymbol::Value { value, .. } => {
                 if let Some(values_of_threads) = numbers(values, threads, symbol, 0) {
@@ -122,7 +122,7 @@ impl Parts {
                     }
                 } else if is_likely_uniform(cx, value) {
                     self.is_exact = false;
-                    self.shared.insert(symbol, factor);
+                    self.uniform_terms.insert(symbol, factor);
                 } else {
                     return None;
                 }
@@ -131,13 +131,13 @@ impl Parts {
                 if is_likely_uniform_symbol(cx, values, a)
                     && is_likely_uniform_symbol(cx, values, b)
                 {
-                    self.shared.insert(symbol, factor);
+                    self.uniform_terms.insert(symbol, factor);
                 } else {
                     self.add_known_product(values, threads, [a, b], factor)?;
                 }
             }
             _ => {
-                self.shared.insert(symbol, factor);
+                self.uniform_terms.insert(symbol, factor);
             }
         }
         Some(())

@@ -151,7 +151,7 @@ impl Address {
         Self {
             offsets: Offsets::new(&parts.by_sample),
             by_sample: parts.by_sample,
-            uniform_terms: parts.shared,
+            uniform_terms: parts.uniform_terms,
             counters: parts.counters,
             uses_size: parts.uses_size,
             is_exact: parts.is_exact,

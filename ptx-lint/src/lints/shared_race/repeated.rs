@@ -120,8 +120,9 @@ fn counted(
 
 /// The offsets in the second iteration, if the uniform terms and the counters are those of the first iteration.
 fn later_offsets(first: &Parts, later: Option<Parts>) -> Option<Offsets> {
-    let later =
-        later.filter(|later| later.shared == first.shared && later.counters == first.counters)?;
+    let later = later.filter(|later| {
+        later.uniform_terms == first.uniform_terms && later.counters == first.counters
+    })?;
     Some(Offsets::new(&later.by_sample))
 }
 
