@@ -145,7 +145,7 @@ impl Minifier<'_> {
                 renamable.push(name.entity);
             }
         }
-        let mut short_names = ShortNames::of_two(&visible_names);
+        let mut short_names = ShortNames::with_two_letters(&visible_names);
         for entity in self.by_frequency(renamable) {
             self.new_names.replace(entity, Some(short_names.take()));
         }
@@ -187,7 +187,7 @@ impl Minifier<'_> {
                 kept_names.add(text, NameForm::Plain);
             }
         }
-        let mut short_names = ShortNames::with(visible_names, &kept_names);
+        let mut short_names = ShortNames::new(visible_names, &kept_names);
         for entity in self.by_frequency(renamable) {
             self.new_names.replace(entity, Some(short_names.take()));
         }

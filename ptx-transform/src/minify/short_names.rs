@@ -20,7 +20,7 @@ const LATER_LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW
 
 impl<'t> ShortNames<'t> {
     /// Starts at `a` and skips two sets of names.
-    pub(crate) fn with(first: &'t TakenNames, second: &'t TakenNames) -> Self {
+    pub(crate) fn new(first: &'t TakenNames, second: &'t TakenNames) -> Self {
         Self {
             used_names: [first, second],
             next: 0,
@@ -28,7 +28,7 @@ impl<'t> ShortNames<'t> {
     }
 
     /// Starts at `aa` and skips the names in use.
-    pub(crate) fn of_two(used_names: &'t TakenNames) -> Self {
+    pub(crate) fn with_two_letters(used_names: &'t TakenNames) -> Self {
         Self {
             used_names: [used_names; 2],
             next: FIRST_LETTERS.len(),
@@ -81,13 +81,13 @@ mod tests {
         for name in ["a", "c12", "d1x"] {
             taken.add(name.as_bytes(), NameForm::Plain);
         }
-        let mut short = ShortNames::with(&taken, &taken);
+        let mut short = ShortNames::new(&taken, &taken);
         let names: Vec<String> = (0..10_000).map(|_| short.take()).collect();
         assert_eq!(names[..3], ["b", "d", "e"]);
         assert_eq!(names[50], "aa");
         let different: BTreeSet<&String> = names.iter().collect();
         assert_eq!(different.len(), names.len());
         assert!(names.iter().all(|n| n.len() <= 3));
-        assert_eq!(ShortNames::of_two(&taken).take(), "aa");
+        assert_eq!(ShortNames::with_two_letters(&taken).take(), "aa");
     }
 }
