@@ -50,15 +50,15 @@ features! {
     /// A parameter of a type.
     Parameter(ty: ScalarType): VariableType, (ty.since(), ty.target()), "a parameter of type `{ty}`";
     KernelParameter: Parameter, ptx(1, 4), "a parameter list of a kernel";
-    FunctionParameter: Parameter, on(2, 0, Target::Sm20), "a `.param` parameter of a function";
-    UnsizedParameter: Parameter, on(6, 0, Target::Sm30), "an array parameter without a size";
+    FunctionParameter: Parameter, ptx_on(2, 0, Target::Sm20), "a `.param` parameter of a function";
+    UnsizedParameter: Parameter, ptx_on(6, 0, Target::Sm30), "an array parameter without a size";
     /// `.ptr` to a texture, sampler or surface.
     OpaquePointer(ty: ScalarType): Parameter, ptx(4, 3), "a `.ptr` parameter of type `{ty}`";
     /// A parameter list of a kernel of more than 4352 bytes.
-    ParameterBytes(bytes: i64): ParameterSpace, on(8, 1, Target::Sm70),
+    ParameterBytes(bytes: i64): ParameterSpace, ptx_on(8, 1, Target::Sm70),
         "a parameter list of {bytes} bytes (more than 4352)";
     Directive(directive: Directive): DirectiveFloor, (directive.since(), directive.target()), "`{directive}`";
-    Unified: Attribute, on(8, 0, Target::Sm90), "`.unified`";
+    Unified: Attribute, ptx_on(8, 0, Target::Sm90), "`.unified`";
     InitialAddress: InitialValue, ptx(2, 1), "an address as an initial value";
     GenericAddress: InitialValue, ptx(3, 1), "`generic` in an initial value";
     AddressByte: InitialValue, ptx(7, 1), "one byte of an address as an initial value";
@@ -75,7 +75,7 @@ const fn ptx(major: u8, minor: u8) -> (PtxVersion, Option<Target>) {
     (PtxVersion::new(major, minor), None)
 }
 
-const fn on(major: u8, minor: u8, target: Target) -> (PtxVersion, Option<Target>) {
+const fn ptx_on(major: u8, minor: u8, target: Target) -> (PtxVersion, Option<Target>) {
     (PtxVersion::new(major, minor), Some(target))
 }
 
@@ -126,8 +126,8 @@ impl Pragma {
     const fn since(self) -> (PtxVersion, Option<Target>) {
         match self {
             Self::Nounroll => ptx(2, 0),
-            Self::UsedBytesMask => on(8, 3, Target::Sm50),
-            Self::EnableSmemSpilling => on(8, 7, Target::Sm75),
+            Self::UsedBytesMask => ptx_on(8, 3, Target::Sm50),
+            Self::EnableSmemSpilling => ptx_on(8, 7, Target::Sm75),
             Self::Frequency => ptx(9, 0),
             Self::MmaThroughput => ptx(9, 3),
         }
