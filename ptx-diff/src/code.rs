@@ -417,6 +417,7 @@ impl<'a> Writer<'a> {
 
     /// Writes an operand that has parts, without these parts.
     fn compound_head(&mut self, operand: Operand) {
+        // The kinds without a constant only need different numbers.
         let shape = match operand {
             Operand::Bracket(_) => 0,
             Operand::Vector(_) => VECTOR,
