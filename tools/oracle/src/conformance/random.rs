@@ -332,8 +332,15 @@ impl Body<'_, '_> {
     }
 }
 
-/// The errors of ptxas, each with its line of the text.
-fn reasons(output: &str, text: &[u8]) -> Vec<(String, String)> {
+/// An error of ptxas.
+struct PtxasError {
+    message: String,
+    /// The line of the text that it is about; empty if it is about none.
+    line: String,
+}
+
+/// The errors in the output of ptxas about a text.
+fn ptxas_errors(output: &str, text: &[u8]) -> Vec<PtxasError> {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut errors = Vec::new();
@@ -344,20 +351,24 @@ fn reasons(output: &str, text: &[u8]) -> Vec<(String, String)> {
         {
             let number: Option<usize> = location.rsplit(' ').next().and_then(|n| n.parse().ok());
             let line = number.and_then(|n| lines.get(n.checked_sub(1)?));
-            let line = line.map_or("", |line| line.trim());
-            errors.push((message.trim().to_owned(), line.to_owned()));
+            errors.push(PtxasError {
+                message: message.trim().to_owned(),
+                line: line.map_or("", |line| line.trim()).to_owned(),
+            });
         }
     }
     if errors.is_empty() {
-        let first_line = output.lines().next().unwrap_or("no output");
-        errors.push((first_line.to_owned(), String::new()));
+        errors.push(PtxasError {
+            message: output.lines().next().unwrap_or("no output").to_owned(),
+            line: String::new(),
+        });
     }
     errors
 }
 
 /// Whether ptxas could not parse its own expansion of an instruction: a syntax error near a word that the text does not contain.
-fn is_error_in_expansion(reason: &str, text: &[u8]) -> bool {
-    reason
+fn is_error_in_expansion(message: &str, text: &[u8]) -> bool {
+    message
         .strip_prefix("Parsing error near '")
         .and_then(|tail| tail.split_once('\''))
         .is_some_and(|(word, _)| !String::from_utf8_lossy(text).contains(word))
@@ -367,12 +378,9 @@ fn is_error_in_expansion(reason: &str, text: &[u8]) -> bool {
 struct Outcome {
     forms: Vec<usize>,
     statements: usize,
-    /// The errors of ptxas with their lines, and the text.
-    refused: Option<(Messages, Vec<u8>)>,
+    /// The errors of ptxas and the text.
+    refused: Option<(Vec<PtxasError>, Vec<u8>)>,
 }
-
-/// Errors with their lines.
-type Messages = Vec<(String, String)>;
 
 fn check(pools: &BTreeMap<u64, LazyPool>, assemblers: &Assemblers, seed: u64) -> Result<Outcome> {
     let random = make(
@@ -385,12 +393,12 @@ fn check(pools: &BTreeMap<u64, LazyPool>, assemblers: &Assemblers, seed: u64) ->
     let verdict = assemblers.run(&text, Job::Check)?;
     let mut refused = None;
     if !verdict.accepted {
-        let reasons = reasons(&verdict.output, &text);
-        let is_tolerated = reasons
+        let errors = ptxas_errors(&verdict.output, &text);
+        let is_tolerated = errors
             .first()
-            .is_some_and(|(reason, _)| is_error_in_expansion(reason, &text));
+            .is_some_and(|error| is_error_in_expansion(&error.message, &text));
         if !is_tolerated {
-            refused = Some((reasons, text));
+            refused = Some((errors, text));
         }
     }
     let bodies = random.module.bodies();
@@ -437,14 +445,14 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
             accepted += 1;
             continue;
         };
-        for (reason, line) in &errors {
-            println!("REFUSED seed {seed}: {line}  // {reason}");
+        for PtxasError { message, line } in &errors {
+            println!("REFUSED seed {seed}: {line}  // {message}");
         }
         if args.show {
             println!("{}", String::from_utf8_lossy(&text));
         }
-        if let Some((reason, _)) = errors.into_iter().next() {
-            *families.entry(reason).or_default() += 1;
+        if let Some(error) = errors.into_iter().next() {
+            *families.entry(error.message).or_default() += 1;
         }
     }
     println!(
