@@ -15,7 +15,7 @@ use ptx_report::counted;
 
 /// Format files in the canonical style
 ///
-/// By default the result goes to standard output. A file with errors is not written; its errors go to standard
+/// Files whose first line ends with CRLF keep CRLF. By default the result goes to standard output. A file with errors is not written; its errors go to standard
 /// error, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -94,6 +94,7 @@ fn format(source: Source, style: &Style, only_shown: bool) -> Formatted {
         Outcome::Refused(Refusal::errors(parsed.diagnostics, "it has errors"))
     } else {
         let text = ptx_print::canonical(&parsed.module, style);
+        let text = with_line_endings_of(&source.bytes, text);
         // A file is overwritten only if the new text has the same meaning.
         if !only_shown && *text != *source.bytes {
             match compare::compare(&parsed.module, &ptx_parse::parse(&text).module) {
@@ -107,6 +108,27 @@ fn format(source: Source, style: &Style, only_shown: bool) -> Formatted {
         }
     };
     Formatted { source, outcome }
+}
+
+/// The text with the line ending of the source: CRLF if its first line ends with it, otherwise LF. Git may check files out with CRLF.
+fn with_line_endings_of(source: &[u8], text: Vec<u8>) -> Vec<u8> {
+    let first_end = memchr::memchr(b'\n', source);
+    let has_crlf =
+        first_end.is_some_and(|end| source.get(..end).is_some_and(|line| line.ends_with(b"\r")));
+    if !has_crlf {
+        return text;
+    }
+    let mut converted = Vec::with_capacity(text.len() + text.len() / 16);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\n") {
+            Some(content) => {
+                converted.extend_from_slice(content.strip_suffix(b"\r").unwrap_or(content));
+                converted.extend_from_slice(b"\r\n");
+            }
+            None => converted.extend_from_slice(line),
+        }
+    }
+    converted
 }
 
 impl Formatted {

@@ -48,6 +48,20 @@ fn fmt_write_formats_in_place() {
 }
 
 #[test]
+fn fmt_keeps_the_line_ending_of_a_file() {
+    let folder = Folder::new("fmt-crlf");
+    let lf = folder.file("lf.ptx", GOOD);
+    let formatted = ptx(&["fmt", &lf]).out;
+    assert!(!formatted.contains('\r'));
+    let crlf = folder.file("crlf.ptx", GOOD.replace('\n', "\r\n"));
+    let run = ptx(&["fmt", "--write", &crlf]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let written = fs::read_to_string(&crlf).unwrap();
+    assert_eq!(written, formatted.replace('\n', "\r\n"));
+    expect(&ptx(&["fmt", "--check", &crlf]), 0, "", "");
+}
+
+#[test]
 fn fmt_does_not_write_files_with_errors() {
     let folder = Folder::new("fmt-errors");
     let bad = folder.file("bad.ptx", BAD);

@@ -74,7 +74,7 @@ fn target(target: Target) -> Entry {
     );
     let version = target.min_version();
     entry.facts.push(match version.toolkit() {
-        Some(toolkit) => format!("since PTX {version}, CUDA {toolkit}"),
+        Some(toolkit) => format!("since PTX {version} ({toolkit})"),
         None => format!("since PTX {version}"),
     });
     if let Some(until) = target.until() {
