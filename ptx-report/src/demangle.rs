@@ -71,6 +71,7 @@ pub fn display_name(name: &str) -> Cow<'_, str> {
 }
 
 /// A text for display: names in it are demangled, and control characters are escaped.
+#[must_use]
 pub fn display_text(text: &str) -> Cow<'_, str> {
     if !MANGLED_PREFIXES.iter().any(|prefix| text.contains(prefix)) {
         return clean(text);
