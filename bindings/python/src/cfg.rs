@@ -434,14 +434,16 @@ impl Block {
     #[getter]
     fn live_in<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         let analysis = self.place.analysis()?;
-        self.place.names(py, analysis.liveness().live_in(self.id).iter())
+        self.place
+            .names(py, analysis.liveness().live_in(self.id).iter())
     }
 
     /// The names of the registers that are live at the end of the block.
     #[getter]
     fn live_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         let analysis = self.place.analysis()?;
-        self.place.names(py, analysis.liveness().live_out(self.id).iter())
+        self.place
+            .names(py, analysis.liveness().live_out(self.id).iter())
     }
 
     /// The number of loops that contain the block.

@@ -77,7 +77,7 @@ impl<'a> Page<'a> {
         out.write_all(remaining.as_bytes())
     }
 
-    /// Writes what a name in the document stands for.
+    /// Writes what a name in the document denotes.
     fn write_part(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
         let text = match name {
             "version" => VERSION,

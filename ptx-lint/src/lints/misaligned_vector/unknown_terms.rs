@@ -31,11 +31,13 @@ pub(super) fn reason(
         let term_reason = match values.symbol(term.symbol)? {
             AffineSymbol::Variable(_) | AffineSymbol::Window(_) => continue,
             _ if step.is_multiple_of(alignment) => continue,
-            AffineSymbol::Counter(id) if !is_guarded && is_in_every_iteration(cx, id, block) => address
-                .terms()
-                .iter()
-                .all(|term| stays_aligned(cx, values, id, term.symbol, term.factor, alignment))
-                .then(|| format!("it advances by {step} bytes in each iteration of the loop")),
+            AffineSymbol::Counter(id) if !is_guarded && is_in_every_iteration(cx, id, block) => {
+                address
+                    .terms()
+                    .iter()
+                    .all(|term| stays_aligned(cx, values, id, term.symbol, term.factor, alignment))
+                    .then(|| format!("it advances by {step} bytes in each iteration of the loop"))
+            }
             AffineSymbol::Parameter { .. } if points_into_variable(access) && step > 1 => {
                 Some(format!("it depends on a parameter multiplied by {step}"))
             }

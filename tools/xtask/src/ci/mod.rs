@@ -179,7 +179,7 @@ fn list() {
     }
 }
 
-/// The steps of the given names and groups, all if there are none, and those that they depend on, in the order of the list.
+/// The steps of the given names and groups, all without names, and those that they depend on, in the order of the list.
 fn select(names: &[String]) -> Result<Vec<&'static Step>> {
     let mut selected = vec![names.is_empty(); STEPS.len()];
     for name in names {
@@ -250,7 +250,7 @@ impl Context {
     /// The reason for which a step cannot run here, if there is one. Installs what the step needs.
     fn missing(&self, need: Need) -> Option<String> {
         match need {
-            Need::Unix => (!cfg!(unix)).then(|| "this is no POSIX system".to_owned()),
+            Need::Unix => (!cfg!(unix)).then(|| "not a POSIX system".to_owned()),
             Need::Shared(folder) => {
                 (!self.shared(folder).exists()).then(|| format!("../shared/{folder} is missing"))
             }

@@ -327,7 +327,7 @@ fn build(step: &StepRun<'_>) -> Result<()> {
     Ok(())
 }
 
-/// In a build folder of its own, since cargo locks a folder while it builds.
+/// In a separate build folder, since cargo locks a folder while it builds.
 fn lints(step: &StepRun<'_>) -> Result<()> {
     let mut command = step.command("cargo")?;
     command.env("CARGO_TARGET_DIR", step.context.target.join("lints"));
