@@ -191,7 +191,9 @@ mod tests {
                 })
                 .unwrap();
             let named = |name: &str| {
-                found.borrow().get(name).cloned().or_else(|| {
+                // The borrow ends here, because the closure borrows `found` mutably.
+                let existing = found.borrow().get(name).cloned();
+                existing.or_else(|| {
                     let made = register(&mut k.borrow_mut(), name)?;
                     found.borrow_mut().insert(name.to_owned(), made.clone());
                     Some(made)

@@ -360,7 +360,7 @@ pub(super) fn assembler_command(
 }
 
 fn test(step: &StepRun<'_>) -> Result<()> {
-    step.cargo("test", &["--workspace"])
+    step.cargo("test", &["--workspace", "--no-fail-fast"])
 }
 
 fn playground(step: &StepRun<'_>) -> Result<()> {
