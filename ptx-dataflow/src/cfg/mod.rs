@@ -88,6 +88,7 @@ pub struct Block {
 
 impl Block {
     /// The instructions of the block with their statements, in the order of the text. `body` is the body of the function.
+    #[must_use]
     pub fn insts<'b>(
         &self,
         body: &'b Body,

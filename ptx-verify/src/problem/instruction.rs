@@ -143,16 +143,7 @@ impl InstProblem {
             }
             InstProblemKind::Operand(mismatch) => mismatch.text(&signature, wording, found),
             InstProblemKind::Reordered { form, from, to } => reordered(op, found, form, from, to),
-            InstProblemKind::Extra(form, extra) => {
-                let message = format!("unexpected operand `{found}` of `{op}`");
-                let text = Text::error(Code::UnexpectedOperand, message).help(form.syntax());
-                // The operand and a neighbor are replaced by the neighbor.
-                let (neighbor, operand_pair) = match extra.checked_sub(1) {
-                    Some(previous) => (previous, Part::Operands(previous, extra)),
-                    None => (1, Part::Operands(0, 1)),
-                };
-                text.fix(operand_pair, Side::CopyOf(Part::Operand(neighbor)), "")
-            }
+            InstProblemKind::Extra(form, extra) => extra_operand(op, found, form, extra),
             InstProblemKind::Apart { first, is_pair } => joined(op, found, first, is_pair),
             InstProblemKind::MissingParentheses(function, last) => {
                 in_parentheses(found, function, last)
@@ -197,6 +188,18 @@ impl InstProblem {
             },
         }
     }
+}
+
+/// Returns the text of the error about an operand after the ones of the form. The fix removes it with its comma.
+fn extra_operand(op: &str, found: &str, form: NamedForm, extra: u32) -> Text {
+    let message = format!("unexpected operand `{found}` of `{op}`");
+    let text = Text::error(Code::UnexpectedOperand, message).help(form.syntax());
+    // The operand and a neighbor are replaced by the neighbor.
+    let (neighbor, operand_pair) = match extra.checked_sub(1) {
+        Some(previous) => (previous, Part::Operands(previous, extra)),
+        None => (1, Part::Operands(0, 1)),
+    };
+    text.fix(operand_pair, Side::CopyOf(Part::Operand(neighbor)), "")
 }
 
 /// Returns the text of the error that the elements of a vector are separate operands, by the indices of the first and the last one.
