@@ -150,14 +150,19 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     out.flush()?;
     if text.is_some() {
-        let files = counted(sources.len(), "file");
-        let place = match &args.output {
-            Some(path) => format!(" to {}", clean(&path.to_string_lossy())),
-            None => String::new(),
-        };
-        output::success(format_args!("{files} linked{place}"));
+        report_success(args, sources.len());
     }
     Ok(Status::of(text.is_none()))
+}
+
+/// Writes the number of files that were linked to standard error.
+fn report_success(args: &Args, file_count: usize) {
+    let files = counted(file_count, "file");
+    let place = match &args.output {
+        Some(path) => format!(" to {}", clean(&path.to_string_lossy())),
+        None => String::new(),
+    };
+    output::success(format_args!("{files} linked{place}"));
 }
 
 impl<'a> Linked<'a> {
