@@ -268,3 +268,44 @@ fn rewritings() {
         ("stripped", false)
     );
 }
+
+#[test]
+fn places_and_parts_of_a_statement() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .b32 r;\n.reg .b64 p;\nld.global.u32 r, [p+8];\nld.global.u32 r, [p];\n}\n";
+    let parsed = ptx_parse::parse_str(text);
+    assert!(!parsed.has_errors());
+    let module = parsed.module;
+    let function = module.function("k").unwrap();
+    let body = module.body(function).unwrap();
+    let offsets: Vec<Option<i64>> = body
+        .statements()
+        .filter_map(|(stmt, statement)| {
+            let relative = body.relative_span(stmt);
+            let absolute = body.source_span(stmt);
+            assert_eq!(absolute.start, body.base() + relative.start);
+            assert_eq!(absolute.len(), relative.len());
+            let ptx_ir::Statement::Inst(inst) = statement else {
+                return None;
+            };
+            let address = *body.operands(inst).last()?;
+            let parts = body.pool().walk_operand(address).count();
+            assert!(parts > 1, "an address has a base");
+            let Operand::Address(id) = address else {
+                return None;
+            };
+            Some(body.pool().address(id)?.byte_offset(body.pool()))
+        })
+        .collect();
+    assert_eq!(offsets, [Some(8), Some(0)]);
+}
+
+#[test]
+fn certainty_of_a_fix() {
+    let diagnostic =
+        ptx_ir::Diagnostic::error(ptx_ir::Code::UnknownInstruction, Span::new(0, 1), "text")
+            .with_applicability(ptx_ir::Applicability::MaybeIncorrect);
+    assert_eq!(
+        diagnostic.applicability,
+        ptx_ir::Applicability::MaybeIncorrect
+    );
+}

@@ -148,3 +148,21 @@ fn what_a_form_computes() {
     assert_eq!(product.target(), Destination::Operand(0));
     assert!(matches!(product.value(), Expr::If(_)));
 }
+
+#[test]
+fn sets_of_marks() {
+    use ptx_isa::Marks;
+    let all: Vec<Marks> = ptx_isa::Instruction::ALL
+        .iter()
+        .flat_map(|instruction| instruction.forms())
+        .flat_map(|form| form.operands().iter().map(|operand| operand.marks()))
+        .filter(|marks| *marks != Marks::EMPTY)
+        .collect();
+    let (first, other) = (
+        all[0],
+        *all.iter().find(|marks| !all[0].contains(**marks)).unwrap(),
+    );
+    let both = first.union(other);
+    assert!(both.contains(first) && both.contains(other) && both.intersects(other));
+    assert!(!Marks::EMPTY.intersects(both) && both.contains(Marks::EMPTY));
+}

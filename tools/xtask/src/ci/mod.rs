@@ -441,6 +441,7 @@ mod tests {
         let runs: Vec<&str> = text
             .lines()
             .filter_map(|line| line.split_once(".ci/run "))
+            .filter(|(_, arguments)| !arguments.starts_with("--"))
             .flat_map(|(_, names)| names.split_whitespace())
             .collect();
         for name in &runs {
