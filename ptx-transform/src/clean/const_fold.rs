@@ -13,8 +13,8 @@ use ptx_ir::facts::{Facts, RegAccess};
 use ptx_ir::{InstId, Operand, StmtId};
 use ptx_semantics::internals::is_copy;
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {

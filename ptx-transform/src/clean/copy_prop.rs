@@ -14,8 +14,8 @@ use ptx_ir::{Operand, RegId, StmtId};
 use ptx_isa::ScalarType;
 use ptx_semantics::internals::is_copy;
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {

@@ -5,8 +5,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {

@@ -19,8 +19,8 @@ use ptx_isa::StateSpace;
 use ptx_semantics::internals::{Conversion, conversion, is_copy};
 
 use super::copy_prop::Copies;
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{AddressOperand, Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {

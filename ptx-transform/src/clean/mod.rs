@@ -33,6 +33,7 @@
 mod const_fold;
 mod copy_prop;
 mod dce;
+mod definition;
 mod function_view;
 mod infer_spaces;
 mod legality;

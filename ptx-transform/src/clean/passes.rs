@@ -1,35 +1,13 @@
 //! The list of clean-ups.
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use ptx_edit::Editor;
-use ptx_ir::StmtId;
-
-use super::function_view::View;
-use super::rewrite::Step;
+use super::definition::Definition;
 use super::{
     const_fold, copy_prop, dce, infer_spaces, synchronization, uniform_branches, unreachable,
     vectorize,
 };
-
-/// A clean-up: a constant in its file.
-pub(super) struct Definition {
-    /// A short name, which is also that of its option.
-    pub(super) name: &'static str,
-    /// The standard term.
-    pub(super) term: &'static str,
-    /// The effect, in one sentence.
-    pub(super) summary: &'static str,
-    /// Finds the changes in a function.
-    pub(super) plan: fn(&View<'_>) -> Vec<Step>,
-    /// Removes statements that the changes made unused, if the plan does not.
-    pub(super) finish: Option<Finish>,
-}
-
-/// Removes statements and returns each with the reason.
-pub(super) type Finish = fn(&mut Editor<'_>) -> Vec<(StmtId, &'static str)>;
 
 /// One line for each clean-up, in the order in which one helps the next: variant and definition.
 macro_rules! passes {

@@ -11,8 +11,8 @@ use ptx_ir::facts::{Facts, Flow};
 use ptx_ir::{InstId, StmtId};
 use ptx_isa::Modifier;
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {

@@ -10,8 +10,8 @@ use ptx_edit::Editor;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::Directive;
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {

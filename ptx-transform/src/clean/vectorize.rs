@@ -9,8 +9,8 @@ use ptx_analysis::memory_access::{Access, Adjacent};
 use ptx_ir::facts::RegAccess;
 use ptx_ir::{Operand, RegId, Statement, StmtId};
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{Rewrite, Step, VectorAccess};
 
 pub(super) const DEFINITION: Definition = Definition {

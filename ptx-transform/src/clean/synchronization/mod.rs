@@ -17,8 +17,8 @@ use ptx_ir::facts::{Facts, Flow};
 use ptx_ir::{FunctionKind, Statement, StmtId};
 use ptx_isa::Uniformity;
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 use flow::redundant;
 use kinds::Kinds;
