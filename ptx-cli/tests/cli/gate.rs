@@ -448,7 +448,10 @@ fn figures_of_ptxas() {
         ],
     );
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].starts_with("4:17: PTX1201: `ptxas.registers` of kernel `_Z4gemmPf`"));
+    assert!(
+        found[0].starts_with("4:17: PTX1201: `registers` of kernel `_Z4gemmPf`"),
+        "{found:?}"
+    );
     let run = gate(
         &folder,
         &[
