@@ -52,6 +52,8 @@ fn options_and_comments_select_lints() {
         expect(&lint(options, TEXT), 1, SHORT, "");
     }
     expect(&lint(&["--allow", "dead-code"], TEXT), 0, "", "");
+    let british = "uninitialized-register".replace("ized", "ised");
+    expect(&lint(&["--only", &british], TEXT), 0, "", "");
     let denied = SHORT.replace("warning", "error");
     expect(&lint(&["--deny", "dead-code"], TEXT), 1, &denied, "");
     let comment = TEXT.replace("%r1, 3;", "%r1, 3; // ptxkit: allow(dead-code)");

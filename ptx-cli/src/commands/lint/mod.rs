@@ -189,13 +189,13 @@ impl Args {
     }
 }
 
-/// The lint with a name or a code.
+/// The lint with a name or a code. A name may also have the British spelling.
 fn lint(text: &str) -> Result<Lint, String> {
-    let has_code = |lint: &Lint| lint.code().to_string().eq_ignore_ascii_case(text);
-    let lint = text
-        .parse()
-        .ok()
-        .or_else(|| Lint::ALL.iter().copied().find(has_code));
+    let is_meant = |lint: &&Lint| {
+        lint.name() == text.replace("ised", "ized")
+            || lint.code().to_string().eq_ignore_ascii_case(text)
+    };
+    let lint = Lint::ALL.iter().find(is_meant).copied();
     lint.ok_or_else(|| {
         let names: Vec<&str> = Lint::ALL.iter().map(|lint| lint.name()).collect();
         match similar(text, &names) {
