@@ -80,10 +80,10 @@ pub(crate) fn of_extension<F: OutputFormat>(
     {
         return Ok(Some(*format));
     }
-    let known: Vec<String> = formats.iter().map(|(name, _)| format!(".{name}")).collect();
+    let extensions: Vec<String> = formats.iter().map(|(name, _)| format!(".{name}")).collect();
     let path = ptx_report::clean(&path.to_string_lossy()).into_owned();
     anyhow::bail!(
         "{path}: the extension selects no format; expected one of {}, or --format",
-        known.join(", ")
+        extensions.join(", ")
     )
 }
