@@ -174,6 +174,7 @@ impl Checkout {
     fn has_program(&self, name: &str) -> bool {
         match name {
             "cargo" | "network" | "editor" => false,
+            "table" => cfg!(feature = "table"),
             _ => self.run(&format!("command -v {name}")).status.success(),
         }
     }

@@ -73,6 +73,6 @@ pub(crate) use write::run;
 #[cfg(not(feature = "table"))]
 pub(crate) fn run(_: &Args) -> anyhow::Result<crate::output::Status> {
     anyhow::bail!(
-        "this program was built without the feature `table`; in a checkout, `cargo install --path ptx-cli` builds it with the feature"
+        "this program was built without the feature `table`; in a checkout, `cargo install --path ptx-cli --features table` builds it with the feature"
     )
 }

@@ -22,6 +22,9 @@ use tools::Tools;
 /// The cargo profile of all builds.
 const PROFILE: &str = "ci";
 
+/// The arguments that select all packages, with the command `table`, which the program does not have by default.
+const WORKSPACE: [&str; 3] = ["--workspace", "--features", "table"];
+
 /// Arguments of `cargo xtask ci`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -346,14 +349,8 @@ impl StepRun<'_> {
     fn build_tests(&self, arguments: &[&str]) -> Result<Vec<TestProgram>> {
         let mut command = self.command("cargo")?;
         let output = command
-            .args([
-                "test",
-                "--profile",
-                PROFILE,
-                "--locked",
-                "--workspace",
-                "--no-run",
-            ])
+            .args(["test", "--profile", PROFILE, "--locked", "--no-run"])
+            .args(WORKSPACE)
             .arg("--message-format=json-render-diagnostics")
             .args(arguments)
             .stdout(std::process::Stdio::piped())

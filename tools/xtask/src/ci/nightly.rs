@@ -10,7 +10,7 @@ use std::process::Stdio;
 use anyhow::{Result, bail};
 
 use super::steps::assembler_command;
-use super::{Context, StepRun, TestProgram};
+use super::{Context, StepRun, TestProgram, WORKSPACE};
 
 /// Seconds for which each fuzz target runs.
 const FUZZ_SECONDS: &str = "120";
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context) -> Result<()> {
 
 /// Runs every test program, and returns a line for each test that failed: seed, package, program and test.
 fn failed_tests(step: &StepRun<'_>) -> Result<Vec<String>> {
-    step.cargo("build", &["--workspace"])?;
+    step.cargo("build", &WORKSPACE)?;
     let mut lines = Vec::new();
     for program in step.build_tests(&[])? {
         let mut command = step.command(&program.executable)?;

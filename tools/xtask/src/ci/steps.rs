@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Group, Need, PROFILE, Step, StepRun};
+use super::{Group, Need, PROFILE, Step, StepRun, WORKSPACE};
 
 /// Every step, the longest ones of each group first.
 pub(super) const STEPS: &[Step] = &[
@@ -57,7 +57,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "test",
-        title: "tests (the README's command)",
+        title: "tests (the README's command, with the command `table`)",
         group: Group::Tests,
         after: &["build"],
         needs: &[],
@@ -99,10 +99,8 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[Need::Shared("corpus")],
         builds_workspace: true,
         run: |step| {
-            step.cargo(
-                "test",
-                &["--workspace", "--tests", "--", "--ignored", "shared_corpus"],
-            )
+            let tests = ["--tests", "--", "--ignored", "shared_corpus"];
+            step.cargo("test", &[&WORKSPACE[..], &tests].concat())
         },
     },
     Step {
@@ -319,7 +317,7 @@ fn format(step: &StepRun<'_>) -> Result<()> {
 }
 
 fn build(step: &StepRun<'_>) -> Result<()> {
-    step.cargo("build", &["--workspace"])?;
+    step.cargo("build", &WORKSPACE)?;
     let programs = step.build_tests(&[])?;
     step.write_line(&format!("{} test programs", programs.len()))?;
     // Only this step sets the list.
@@ -366,14 +364,9 @@ fn test(step: &StepRun<'_>) -> Result<()> {
         Err(error) if cfg!(target_os = "linux") => return Err(error),
         Err(_) => step.command("cargo")?,
     };
-    command.args([
-        "test",
-        "--profile",
-        PROFILE,
-        "--locked",
-        "--workspace",
-        "--no-fail-fast",
-    ]);
+    command
+        .args(["test", "--profile", PROFILE, "--locked", "--no-fail-fast"])
+        .args(WORKSPACE);
     step.execute(&mut command)
 }
 
