@@ -50,9 +50,10 @@ fn check(kernel: &Kernel) {
         std::process::id()
     ));
     std::fs::write(&file, text).unwrap();
+    let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
     let output = Command::new(ptxas)
         .arg(format!("-arch={target}"))
-        .args(["-o", "/dev/null"])
+        .args(["-o", null])
         .arg(&file)
         .output()
         .unwrap();

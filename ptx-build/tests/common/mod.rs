@@ -21,7 +21,7 @@ pub(crate) fn ptxas(text: &[u8], arch: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(ptxas)
         .arg(format!("-arch={arch}"))
         .args(args)
-        .args(["-o", "/dev/null"])
+        .args(["-o", test_support::NULL_DEVICE])
         .arg(&path)
         .stdin(Stdio::null())
         .output()

@@ -1,12 +1,11 @@
 //! `run`: arguments, buffers, what is printed, errors.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
 use npyz::{DType, NpyFile, Order, WriteOptions, WriterBuilder};
+use test_support::NULL_DEVICE;
 
-use crate::support::{BAD, Folder, Run, command, expect, objects, ptx, with_input};
+use crate::support::{BAD, Folder, Run, expect, objects, ptx, with_input};
 
 const VECADD: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -234,15 +233,16 @@ fn a_run_in_json() {
         (&found["code"], &found["span"]["line"]),
         (&"PTX1303".into(), &19.into())
     );
-    let arguments = "--format json --kernel fill --block 8 out:/dev/null:u8[2,4] u8:1 u32:8";
-    let run = self::run(VECADD, arguments);
+    let arguments =
+        format!("--format json --kernel fill --block 8 out:{NULL_DEVICE}:u8[2,4] u8:1 u32:8");
+    let run = self::run(VECADD, &arguments);
     let object = &objects(&run.out)[0];
     assert_eq!((run.status, &object["done"]), (0, &true.into()));
     assert!(object["launches"][0]["steps"].as_u64().unwrap() > 4);
     let buffer = &object["buffers"][0];
     assert_eq!(
         (&buffer["file"], &buffer["type"]),
-        (&"/dev/null".into(), &"|u1".into())
+        (&NULL_DEVICE.into(), &"|u1".into())
     );
     assert_eq!(buffer["shape"], serde_json::json!([2, 4]));
     let run = with_input(&["run", "-", "--format", "json"], BAD.as_bytes());
@@ -694,13 +694,16 @@ fn one_thread_and_many() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+
     let folder = Folder::new("run-interrupted");
     let endless = format!(
         "{HEADER}.global .u32 count;\n.visible .entry k()\n{{\n.reg .b32 %n; .reg .pred %p;\nagain: add.u32 %n, %n, 1;\n\
         st.global.u32 [count], %n;\nsetp.ne.u32 %p, %n, 0;\n@%p bra again;\nret;\n}}\n"
     );
     let file = folder.file("k.ptx", endless);
-    let mut child = command(&["run", &file, "--block", "64", "--verbose"])
+    let mut child = crate::support::command(&["run", &file, "--block", "64", "--verbose"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

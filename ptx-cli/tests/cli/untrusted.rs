@@ -1,8 +1,7 @@
 //! Files that others chose: what they say does not control a terminal, and where they lead is not followed.
 
-use std::fs;
 #[cfg(unix)]
-use std::process::Command;
+use std::{fs, process::Command};
 
 use crate::support::{BAD, Folder, GOOD, ptx, with_input};
 

@@ -91,7 +91,7 @@ fn assemble(text: &str) {
     std::fs::write(&path, text).unwrap();
     let mut command = std::process::Command::new(ptxas);
     let command = command
-        .args(["-arch", target, "-o", "/dev/null"])
+        .args(["-arch", target, "-o", test_support::NULL_DEVICE])
         .arg(&path);
     let output = command.output().unwrap();
     std::fs::remove_file(&path).unwrap();

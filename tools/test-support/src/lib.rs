@@ -28,3 +28,6 @@ pub mod page;
 pub mod programs;
 pub mod random;
 pub mod sample;
+
+/// The path of the device that discards what is written to it.
+pub const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
