@@ -1,8 +1,9 @@
 //! `ptxkit list`: shows and extracts the PTX in binary files.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind};
@@ -11,7 +12,7 @@ use serde::Serialize;
 
 use crate::format::{FormatOptions, TextOrJson};
 use crate::input;
-use crate::input::container::{Opened, file_name};
+use crate::input::container::Opened;
 use crate::input::{report_unreadable, unreadable};
 use crate::output::{self, Out, Status};
 use crate::replace::NewFile;
@@ -91,9 +92,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     let paths = files(&args.files, &mut status);
     let mut totals = Totals::default();
-    for path in &paths {
+    for (path, stem) in paths.iter().zip(distinct_stems(&paths)) {
         match read(path).and_then(|bytes| Opened::new(bytes).map_err(io::Error::other)) {
-            Ok(opened) => totals.add(&list(args, path, &opened, &mut out, &mut status)?),
+            Ok(opened) => {
+                let file = NamedFile { path, stem, opened };
+                totals.add(&list(args, &file, &mut out, &mut status)?);
+            }
             Err(error) => {
                 report_unreadable(&path.to_string_lossy(), &error, &mut out, &mut status)?;
             }
@@ -166,11 +170,71 @@ fn read(path: &Path) -> io::Result<SourceText> {
     Ok(bytes.into())
 }
 
+/// A file that is listed.
+struct NamedFile<'a> {
+    path: &'a Path,
+    /// The first part of the names of extracted files: `libfoo` in `libfoo.3.sm_90.ptx`.
+    stem: String,
+    opened: Opened,
+}
+
+/// For each path, its last part without the extension. Paths for which these are equal, even if only letter case differs, get the last
+/// part with the extension, and as many directories before it as distinguish them: `debug_libfoo.so` and `release_libfoo.so`.
+fn distinct_stems(paths: &[PathBuf]) -> Vec<String> {
+    let mut stems: Vec<String> = paths
+        .iter()
+        .map(|path| {
+            path.file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    // Some file systems do not distinguish upper from lower case.
+    let mut keys: Vec<String> = stems.iter().map(|stem| stem.to_lowercase()).collect();
+    for part_count in 1.. {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for key in &keys {
+            *counts.entry(key).or_default() += 1;
+        }
+        let ambiguous: Vec<usize> = (0..keys.len())
+            .filter(|&index| counts[&*keys[index]] > 1)
+            .collect();
+        let mut is_changed = false;
+        for index in ambiguous {
+            if let Some(stem) = last_parts(&paths[index], part_count) {
+                keys[index] = stem.to_lowercase();
+                stems[index] = stem;
+                is_changed = true;
+            }
+        }
+        if !is_changed {
+            break;
+        }
+    }
+    stems
+}
+
+/// The last parts of a path, joined by `_`; `None` if it has fewer.
+fn last_parts(path: &Path, count: usize) -> Option<String> {
+    let parts: Vec<_> = path
+        .components()
+        .filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_string_lossy()),
+            _ => None,
+        })
+        .collect();
+    Some(parts.get(parts.len().checked_sub(count)?..)?.join("_"))
+}
+
 /// Lists the entries of a file, and extracts those that the options select.
 fn list(
     args: &Args,
-    path: &Path,
-    file: &Opened,
+    NamedFile {
+        path,
+        stem,
+        opened: file,
+    }: &NamedFile<'_>,
     out: &mut Out,
     status: &mut Status,
 ) -> Result<Vec<ContainerEntry>> {
@@ -204,7 +268,7 @@ fn list(
         };
         let mut written = 0;
         for entry in entries.iter().filter(|entry| is_extracted(entry)) {
-            let path = folder.join(file_name(path, Some(&entry.name())));
+            let path = folder.join(format!("{stem}.{}", entry.name()));
             match extract(file, entry, &path) {
                 Ok(()) => written += 1,
                 Err(error) => unreadable(&path.to_string_lossy(), &error, status),

@@ -109,6 +109,28 @@ fn extract_writes_new_files() {
     assert_eq!(fs::read(to.join("k.1.sm_90.ptx")).unwrap(), b"mine");
 }
 
+/// Files with equal names in several directories, or with other extensions, are all extracted.
+#[test]
+fn extracted_files_have_distinct_names() {
+    let folder = Folder::new("list-distinct");
+    let content = fs::read(data("libk.so")).unwrap();
+    let mut paths = Vec::new();
+    for name in ["in/debug/k.so", "in/release/k.so", "in/K.a", "in/other.so"] {
+        paths.push(folder.file(name, &content));
+    }
+    let to = folder.0.join("out");
+    let mut arguments = vec!["list", "--extract", to.to_str().unwrap()];
+    arguments.extend(paths.iter().map(String::as_str));
+    let run = ptx(&arguments);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let mut stems: Vec<String> = names(&to)
+        .iter()
+        .map(|name| name.split(".1.").next().unwrap().to_owned())
+        .collect();
+    stems.dedup();
+    assert_eq!(stems, ["K.a", "debug_k.so", "other", "release_k.so"]);
+}
+
 #[test]
 fn commands_read_the_modules() {
     let file = data("k.a");
