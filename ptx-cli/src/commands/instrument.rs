@@ -109,7 +109,7 @@ fn instrument(
     let instrumented = match apply(&parsed.module, args)? {
         Ok(instrumented) => instrumented,
         Err(error @ Error::Items(InsertItemsError::Taken(_))) => {
-            let why = format_args!("{error}; use --name to choose another one");
+            let why = format!("{error}; use --name to choose another one");
             return writer.refuse(out, &parsed.report(), Refusal::new(why));
         }
         Err(error) => return writer.refuse(out, &parsed.report(), Refusal::new(error)),
