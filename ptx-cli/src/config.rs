@@ -188,8 +188,8 @@ impl<'t> Value<'t> {
     }
 
     fn expected(self, expected: &str) -> anyhow::Error {
-        let found = self.value.get_ref().type_str();
-        self.error(&format!("expected {expected}, found {found}"))
+        let actual = self.value.get_ref().type_str();
+        self.error(&format!("expected {expected}, found {actual}"))
     }
 
     pub(crate) fn table(self) -> Result<Vec<Entry<'t>>> {

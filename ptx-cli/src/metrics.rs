@@ -307,8 +307,8 @@ impl Metric {
             .filter(|_| is_number)
             .and_then(|n: u64| n.checked_mul(factor))
             .ok_or_else(|| {
-                let found = clean(text);
-                format!("expected a number such as 64 or 48K for `{self}`, found `{found}`")
+                let text = clean(text);
+                format!("expected a number such as 64 or 48K for `{self}`, found `{text}`")
             })
     }
 }

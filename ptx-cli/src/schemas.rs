@@ -188,8 +188,8 @@ mod document {
         let schema = super::schema::<ptx_report::records::Record<'_>>();
         let tables = records(&serde_json::from_str(&schema).unwrap());
         let document = std::fs::read_to_string(PATH).unwrap();
-        let (before, rest) = document.split_once(BEGIN).unwrap();
-        let (written, after) = rest.split_once(END).unwrap();
+        let (before, tail) = document.split_once(BEGIN).unwrap();
+        let (written, after) = tail.split_once(END).unwrap();
         if std::env::var_os("PTXKIT_BLESS").is_some() {
             std::fs::write(PATH, format!("{before}{BEGIN}{tables}{END}{after}")).unwrap();
         } else {

@@ -45,9 +45,12 @@ pub(super) fn parse_all(
     let mut conditions = Conditions { paths: &mut paths };
     let error = match parse(&mut conditions, text.trim_start()) {
         Ok(("", condition)) => return Ok(Query { condition, paths }),
-        Ok((rest, _)) => Error::new(
-            rest,
-            format!("expected `&&`, `||` or the end, found {}", found(rest)),
+        Ok((remaining, _)) => Error::new(
+            remaining,
+            format!(
+                "expected `&&`, `||` or the end, found {}",
+                quoted_word(remaining)
+            ),
         ),
         Err(nom::Err::Error(error) | nom::Err::Failure(error)) => error,
         Err(nom::Err::Incomplete(_)) => Error::new("", "incomplete condition".into()),
@@ -63,9 +66,9 @@ pub(super) struct Error {
 }
 
 impl Error {
-    fn new(rest: &str, message: String) -> Self {
+    fn new(input: &str, message: String) -> Self {
         Self {
-            remaining: rest.len(),
+            remaining: input.len(),
             message,
         }
     }
@@ -85,7 +88,7 @@ impl Error {
 
 impl ParseError<&str> for Error {
     fn from_error_kind(input: &str, _: ErrorKind) -> Self {
-        Self::new(input, format!("unexpected {}", found(input)))
+        Self::new(input, format!("unexpected {}", quoted_word(input)))
     }
 
     fn append(_: &str, _: ErrorKind, other: Self) -> Self {
@@ -100,7 +103,7 @@ pub(super) fn fail<'a, T>(input: &str, message: String) -> Parsed<'a, T> {
 }
 
 /// The next word of the input, for messages.
-pub(super) fn found(input: &str) -> String {
+pub(super) fn quoted_word(input: &str) -> String {
     match input.split_whitespace().next() {
         Some(word) => format!("`{}`", clean(word)),
         None => "the end".into(),
@@ -124,7 +127,7 @@ fn text(input: &str) -> Parsed<'_, &str> {
     };
     let inside = &input[quote.len_utf8()..];
     match inside.split_once(quote) {
-        Some((text, rest)) => Ok((rest.trim_start(), text)),
+        Some((text, remaining)) => Ok((remaining.trim_start(), text)),
         None => fail(input, format!("expected a second {quote} at the end")),
     }
 }
@@ -178,38 +181,41 @@ impl Conditions<'_> {
             return self.closed(inner, depth);
         }
         if let Ok((operand, _)) = token("!").parse(input) {
-            let (rest, inner) = self.term(operand, depth + 1)?;
-            return Ok((rest, Condition::Not(Box::new(inner))));
+            let (remaining, inner) = self.term(operand, depth + 1)?;
+            return Ok((remaining, Condition::Not(Box::new(inner))));
         }
-        let (rest, name) = word(input)?;
+        let (remaining, name) = word(input)?;
         let Some(field) = fields::find(name) else {
             return fail(
                 input,
                 match name {
-                    "" => format!("expected a field, found {}", found(input)),
+                    "" => format!("expected a field, found {}", quoted_word(input)),
                     _ => unknown_field(name),
                 },
             );
         };
         match field.kind {
-            Kind::Path(direction) => self.path(rest, field, direction, depth),
-            Kind::Access => match token("(").parse(rest) {
+            Kind::Path(direction) => self.path(remaining, field, direction, depth),
+            Kind::Access => match token("(").parse(remaining) {
                 Ok((condition, _)) => {
-                    let (rest, inner) = self.closed(condition, depth)?;
-                    Ok((rest, Condition::Access(Box::new(inner))))
+                    let (remaining, inner) = self.closed(condition, depth)?;
+                    Ok((remaining, Condition::Access(Box::new(inner))))
                 }
-                Err(_) => field_test(rest, field),
+                Err(_) => field_test(remaining, field),
             },
-            _ => field_test(rest, field),
+            _ => field_test(remaining, field),
         }
     }
 
     /// A condition after `(`, and the `)`.
     fn closed<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
-        let (rest, inner) = self.any(input, depth + 1)?;
-        match token(")").parse(rest) {
-            Ok((rest, _)) => Ok((rest, inner)),
-            Err(_) => fail(rest, format!("expected `)`, found {}", found(rest))),
+        let (remaining, inner) = self.any(input, depth + 1)?;
+        match token(")").parse(remaining) {
+            Ok((remaining, _)) => Ok((remaining, inner)),
+            Err(_) => fail(
+                remaining,
+                format!("expected `)`, found {}", quoted_word(remaining)),
+            ),
         }
     }
 
@@ -221,48 +227,48 @@ impl Conditions<'_> {
         direction: Direction,
         depth: u32,
     ) -> Parsed<'a, Condition> {
-        let (rest, inner) = match token("(").parse(input) {
-            Ok((rest, _)) => self.closed(rest, depth)?,
+        let (remaining, inner) = match token("(").parse(input) {
+            Ok((remaining, _)) => self.closed(remaining, depth)?,
             Err(_) => {
-                let (rest, pattern) = text(input)?;
+                let (remaining, pattern) = text(input)?;
                 if pattern.is_empty() {
-                    let (name, found) = (field.name, found(input));
+                    let (name, word) = (field.name, quoted_word(input));
                     let expected = format!("a mnemonic or `(` after `{name}`");
-                    return fail(input, format!("expected {expected}, found {found}"));
+                    return fail(input, format!("expected {expected}, found {word}"));
                 }
                 let Some(mnemonic) = fields::find("mnemonic") else {
                     return fail(input, "there is no field `mnemonic`".into());
                 };
                 let test = Test::Text(WildMatch::new(pattern), true);
-                (rest, Condition::Field(mnemonic, None, test))
+                (remaining, Condition::Field(mnemonic, None, test))
             }
         };
         self.paths.push((direction, inner));
-        Ok((rest, Condition::Path(self.paths.len() - 1)))
+        Ok((remaining, Condition::Path(self.paths.len() - 1)))
     }
 }
 
 /// Parses the text after the name of a field: the number of an operand, a comparison and a value.
 fn field_test<'a>(input: &'a str, field: &'static Field) -> Parsed<'a, Condition> {
-    let (rest, index) = index(input, field)?;
+    let (remaining, index) = index(input, field)?;
     let name = field.name;
-    let (rest, comparison) = match comparison(rest) {
+    let (remaining, comparison) = match comparison(remaining) {
         Ok(parsed) => parsed,
         Err(_) if matches!(field.kind, Kind::Flag | Kind::Access) => {
-            return Ok((rest, Condition::Field(field, index, Test::Flag(true))));
+            return Ok((remaining, Condition::Field(field, index, Test::Flag(true))));
         }
         Err(_) => {
-            let found = found(rest);
+            let word = quoted_word(remaining);
             return fail(
-                rest,
-                format!("expected a comparison after `{name}`, found {found}"),
+                remaining,
+                format!("expected a comparison after `{name}`, found {word}"),
             );
         }
     };
-    let (end, value) = text(rest)?;
+    let (end, value) = text(remaining)?;
     let test = test(field, comparison, value).map_err(|mistake| {
         nom::Err::Failure(match mistake {
-            Mistake::Value(message) => Error::new(rest, message),
+            Mistake::Value(message) => Error::new(remaining, message),
             Mistake::Comparison(message) => Error::new(input, message),
         })
     })?;
@@ -284,17 +290,20 @@ fn index<'a>(input: &'a str, field: &Field) -> Parsed<'a, Option<usize>> {
     if field.index == Index::None {
         return fail(input, format!("`{name}` is not a field of single operands"));
     }
-    let (rest, number) = word(inside)?;
+    let (remaining, number) = word(inside)?;
     let Ok(number) = number.parse() else {
-        let found = found(inside);
+        let word = quoted_word(inside);
         return fail(
             inside,
-            format!("expected the number of an operand, found {found}"),
+            format!("expected the number of an operand, found {word}"),
         );
     };
-    match token(")").parse(rest) {
-        Ok((rest, _)) => Ok((rest, Some(number))),
-        Err(_) => fail(rest, format!("expected `)`, found {}", found(rest))),
+    match token(")").parse(remaining) {
+        Ok((remaining, _)) => Ok((remaining, Some(number))),
+        Err(_) => fail(
+            remaining,
+            format!("expected `)`, found {}", quoted_word(remaining)),
+        ),
     }
 }
 
@@ -309,11 +318,11 @@ fn test(field: &Field, comparison: Comparison, value: &str) -> Result<Test, Mist
     let name = field.name;
     let kind = field.kind.name();
     let is_text = matches!(comparison, Equal | NotEqual | Contains);
-    let found = match value {
+    let value_text = match value {
         "" => "nothing".to_owned(),
         _ => format!("`{}`", clean(value)),
     };
-    let expected = |kind: &str| Mistake::Value(format!("`{name}` is a {kind}, found {found}"));
+    let expected = |kind: &str| Mistake::Value(format!("`{name}` is a {kind}, found {value_text}"));
     let numeric = |parsed: Option<i64>| match parsed {
         _ if comparison == Contains => Err(Mistake::Comparison(format!(
             "`{name}` is a {kind}, which `=~` cannot search"

@@ -11,7 +11,7 @@
 use wildmatch::WildMatch;
 
 use super::fields;
-use super::parse::{self, Conditions, Parsed, fail, found, similar, unknown_value, word};
+use super::parse::{self, Conditions, Parsed, fail, quoted_word, similar, unknown_value, word};
 use super::{Condition, Query, Test};
 
 /// The word for accesses without a modifier for the state space.
@@ -28,46 +28,54 @@ impl Query {
 }
 
 fn rule<'a>(conditions: &mut Conditions<'_>, input: &'a str) -> Parsed<'a, Condition> {
-    let (rest, first) = word(input)?;
-    let (mut rest, instructions) = if is_condition(first, rest) {
+    let (remaining, first) = word(input)?;
+    let (mut remaining, instructions) = if is_condition(first, remaining) {
         conditions.any(input, 0)?
     } else {
-        (rest, pattern(input, first)?.1)
+        (remaining, pattern(input, first)?.1)
     };
     let mut conjunction = vec![instructions];
-    let (mut argument, mut keyword) = word(rest)?;
+    let (mut argument, mut keyword) = word(remaining)?;
     if keyword == "in" {
         let (end, loops) = word(argument)?;
         if loops != "loops" {
             return fail(
                 argument,
-                format!("expected `loops` after `in`, found {}", found(argument)),
+                format!(
+                    "expected `loops` after `in`, found {}",
+                    quoted_word(argument)
+                ),
             );
         }
         conjunction.push(test("in_loop", Test::Flag(true)));
-        rest = end;
-        (argument, keyword) = word(rest)?;
+        remaining = end;
+        (argument, keyword) = word(remaining)?;
     }
     if keyword == "where" {
         let (end, condition) = conditions.any(argument, 0)?;
         conjunction.push(condition);
-        rest = end;
+        remaining = end;
     }
-    if rest.is_empty() {
-        return Ok((rest, Condition::All(conjunction)));
+    if remaining.is_empty() {
+        return Ok((remaining, Condition::All(conjunction)));
     }
-    let hint = similar(word(rest)?.1, &KEYWORDS).map_or(String::new(), |hint| format!("; {hint}"));
-    let found = found(rest);
+    let hint =
+        similar(word(remaining)?.1, &KEYWORDS).map_or(String::new(), |hint| format!("; {hint}"));
+    let next_word = quoted_word(remaining);
     fail(
-        rest,
-        format!("expected `in loops`, `where` or the end, found {found}{hint}"),
+        remaining,
+        format!("expected `in loops`, `where` or the end, found {next_word}{hint}"),
     )
 }
 
 /// Whether a rule is a condition, given its first word and the text after it.
-fn is_condition(first: &str, rest: &str) -> bool {
+fn is_condition(first: &str, remaining: &str) -> bool {
     let operators = ["&&", "||", "==", "!=", "=~", "<", ">", "("];
-    if first.is_empty() || operators.iter().any(|operator| rest.starts_with(operator)) {
+    if first.is_empty()
+        || operators
+            .iter()
+            .any(|operator| remaining.starts_with(operator))
+    {
         return true;
     }
     // A flag, unless it is also an opcode.

@@ -72,12 +72,12 @@ impl<'s> Report<'s> {
             .collect();
         let word = if lines.len() == 1 { "line" } else { "lines" };
         let listed = ranges.get(..MAX_RANGES).unwrap_or(&ranges).join(", ");
-        let rest = if ranges.len() > MAX_RANGES {
+        let ellipsis = if ranges.len() > MAX_RANGES {
             ", …"
         } else {
             ""
         };
-        Some(format!("and {count} more on {word} {listed}{rest}"))
+        Some(format!("and {count} more on {word} {listed}{ellipsis}"))
     }
 
     /// A workflow command, which GitHub Actions shows as an annotation of the source lines:

@@ -17,14 +17,14 @@ pub(crate) struct Checked {
     pub(crate) source: Source,
     /// The text with fixes and the number of fixes, if there are any. The diagnostics are about this text.
     pub(crate) fixed: Option<(SourceText, usize)>,
-    pub(crate) found: Found,
+    pub(crate) results: FileDiagnostics,
     /// The functions whose diagnostics are reported.
     pub(crate) chosen: Chosen,
 }
 
 /// The diagnostics of a text.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct FileDiagnostics {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// The details of each diagnostic.
     pub(crate) details: Vec<Detail>,
@@ -44,14 +44,14 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
         return Checked {
             source,
             fixed: None,
-            found: Found::default(),
+            results: FileDiagnostics::default(),
             chosen: Chosen::all(),
         };
     }
-    let (mut found, mut chosen) = diagnose(&source.bytes, options, args);
+    let (mut results, mut chosen) = diagnose(&source.bytes, options, args);
     let mut fixed = None;
     if args.fix
-        && found
+        && results
             .diagnostics
             .iter()
             .any(Diagnostic::is_machine_applicable)
@@ -64,14 +64,14 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
         };
         if let Some(fixes) = ptx_ir::fix_all(&source.bytes, errors(&source.bytes), errors) {
             let text = SourceText::from(fixes.text);
-            (found, chosen) = diagnose(&text, options, args);
+            (results, chosen) = diagnose(&text, options, args);
             fixed = Some((text, fixes.count));
         }
     }
     Checked {
         source,
         fixed,
-        found,
+        results,
         chosen,
     }
 }
@@ -101,7 +101,7 @@ fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
 }
 
 /// The diagnostics of a text and the functions that the options select.
-fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Chosen) {
+fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (FileDiagnostics, Chosen) {
     let parsed = ptx_parse::parse_with(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     if let Some(environment) = args.environment {
@@ -141,14 +141,14 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Chos
             diagnostic.severity = Severity::Warning;
         }
     }
-    let mut found = Found {
+    let mut results = FileDiagnostics {
         details: details(&parsed.module, &diagnostics),
         diagnostics,
         mistakes: filter.into_mistakes(),
     };
     let chosen = args.functions.choose(&parsed.module);
-    found.retain(|function, _| chosen.contains_name(&parsed.module, function));
-    (found, chosen)
+    results.retain(|function, _| chosen.contains_name(&parsed.module, function));
+    (results, chosen)
 }
 
 /// The details of diagnostics: their positions, without values and lints.
@@ -185,7 +185,7 @@ impl Checked {
     }
 }
 
-impl Found {
+impl FileDiagnostics {
     /// Keeps the diagnostics for which the predicate is true, given their function.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(Option<&str>, &Diagnostic) -> bool) {
         let details = std::mem::take(&mut self.details);

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use ptx_lint::{Certainty, Lint};
 
-use super::diagnose::Found;
+use super::diagnose::FileDiagnostics;
 use crate::output;
 
 /// The number of findings of each lint.
@@ -25,9 +25,9 @@ struct Total {
 
 impl LintTotals {
     /// Adds the findings of a file.
-    pub(super) fn add(&mut self, found: &Found) {
+    pub(super) fn add(&mut self, results: &FileDiagnostics) {
         let mut file_totals: BTreeMap<&'static str, Total> = BTreeMap::new();
-        for linted in found.details.iter().filter_map(|d| d.linted.as_ref()) {
+        for linted in results.details.iter().filter_map(|d| d.linted.as_ref()) {
             let lint: Lint = *linted.lint;
             let total = file_totals.entry(lint.name()).or_default();
             match *linted.certainty {

@@ -128,11 +128,11 @@ impl<'a> Reporter<'a> {
     ) -> Result<(usize, usize)> {
         report_mistakes(checked);
         self.apply_baseline(checked);
-        let (errors, warnings) = tally(&checked.found.diagnostics);
+        let (errors, warnings) = tally(&checked.results.diagnostics);
         self.errors += errors;
         self.warnings += warnings;
         self.files += usize::from(errors + warnings > 0);
-        self.totals.add(&checked.found);
+        self.totals.add(&checked.results);
         if !self.is_silent {
             self.writer.write(checked, out)?;
         }
@@ -143,13 +143,13 @@ impl<'a> Reporter<'a> {
     fn apply_baseline(&mut self, checked: &mut Checked) {
         let (baseline, name) = (&mut self.baseline, &checked.source.name);
         if self.options.write_baseline.is_some() {
-            checked.found.retain(|function, diagnostic| {
+            checked.results.retain(|function, diagnostic| {
                 baseline.add(name, function, diagnostic);
                 false
             });
         } else if self.options.baseline.is_some() {
             checked
-                .found
+                .results
                 .retain(|function, diagnostic| !baseline.take(name, function, diagnostic));
         }
     }
@@ -204,7 +204,7 @@ impl<'a> Reporter<'a> {
 
 /// Reports errors in comments that suppress warnings.
 fn report_mistakes(checked: &Checked) {
-    let mistakes = &checked.found.mistakes;
+    let mistakes = &checked.results.mistakes;
     if mistakes.is_empty() {
         return;
     }

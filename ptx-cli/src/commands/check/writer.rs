@@ -55,7 +55,7 @@ impl Writer {
 
     /// Writes the diagnostics of a file.
     pub(super) fn write(&mut self, checked: &Checked, out: &mut dyn Write) -> Result<()> {
-        let diagnostics = &checked.found.diagnostics;
+        let diagnostics = &checked.results.diagnostics;
         let shown = shown_count(diagnostics, self.max_errors);
         let (shown, hidden) = diagnostics.split_at(shown);
         let (hidden_errors, _) = tally(hidden);
@@ -65,7 +65,11 @@ impl Writer {
                 source: checked.text(),
                 lines: &LineIndex::new(checked.text()),
             };
-            let details = checked.found.details.get(..shown.len()).unwrap_or_default();
+            let details = checked
+                .results
+                .details
+                .get(..shown.len())
+                .unwrap_or_default();
             for (block, details) in shown.chunks(BLOCK_LENGTH).zip(details.chunks(BLOCK_LENGTH)) {
                 let texts: Vec<String> = block
                     .par_iter()
@@ -120,11 +124,11 @@ impl Writer {
         };
         let text = source_frames::text(&place.source);
         let origin = (!text.is_empty()).then(|| format!("from {text}"));
-        let more = match self.format {
+        let repeats = match self.format {
             Format::Human => report.more(diagnostic),
             _ => None,
         };
-        let notes: Vec<String> = origin.into_iter().chain(more).collect();
+        let notes: Vec<String> = origin.into_iter().chain(repeats).collect();
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let note = note.as_deref();
         match self.format {

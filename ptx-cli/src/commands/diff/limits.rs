@@ -65,7 +65,7 @@ fn comparison(input: &str) -> Parsed<'_, Comparison> {
 pub(super) fn parse(text: &str) -> Result<Limit, String> {
     let name = take_while(|c: char| c.is_alphanumeric() || "_.".contains(c));
     let total = opt(terminated(tag("total"), multispace1));
-    let (rest, (total, name)) = (total, name)
+    let (condition, (total, name)) = (total, name)
         .parse(text.trim())
         .map_err(|_: nom::Err<()>| "expected a metric".to_owned())?;
     let metric = Metric::parse(name)?;
@@ -74,10 +74,10 @@ pub(super) fn parse(text: &str) -> Result<Limit, String> {
             "`{metric}` comes from ptxas, which diff does not run"
         ));
     }
-    let (number, comparison) = comparison(rest).map_err(|_| {
+    let (number, comparison) = comparison(condition).map_err(|_| {
         format!(
             "expected `>`, `>=`, `<`, `<=`, `==` or `!=` after `{name}`, found `{}`",
-            clean(rest)
+            clean(condition)
         )
     })?;
     Ok(Limit {
@@ -227,8 +227,8 @@ mod tests {
             ("shared==16", 8, 16, true),
             ("total loops<=-1", 8, 7, true),
         ] {
-            let found = parse(limit).unwrap().holds(Some(left), Some(right));
-            assert_eq!(found, expected, "{limit}: {left} {right}");
+            let is_met = parse(limit).unwrap().holds(Some(left), Some(right));
+            assert_eq!(is_met, expected, "{limit}: {left} {right}");
         }
         assert!(parse("pressure>64").unwrap().holds(None, Some(65)));
         assert!(!parse("pressure>+1").unwrap().holds(None, Some(65)));

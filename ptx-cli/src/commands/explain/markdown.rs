@@ -44,8 +44,8 @@ pub(super) fn with_headings(text: &str) -> String {
 /// A text without the marks of links: `[text](address)` becomes `text`.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('[') {
+    let mut remaining = text;
+    while let Some((before, after)) = remaining.split_once('[') {
         let Some((label, address)) = after.split_once("](") else {
             break;
         };
@@ -54,9 +54,9 @@ fn plain(text: &str) -> String {
         };
         plain += before;
         plain += label;
-        rest = end;
+        remaining = end;
     }
-    plain + rest
+    plain + remaining
 }
 
 /// Appends a paragraph after a mark, wrapped at a width. Code in it is highlighted. A line is too long only if a word is.

@@ -10,7 +10,7 @@ use ptx_ir::{Code, Diagnostic, FuncId, FunctionKind, Item, Module, Severity, Spa
 use ptx_isa::Target;
 
 use super::rules::{self, Bound, Denied, Limit, Section};
-use crate::commands::check::diagnose::{Checked, Found, details};
+use crate::commands::check::diagnose::{Checked, FileDiagnostics, details};
 use crate::functions::{Chosen, Functions};
 use crate::input::Source;
 use crate::metrics::Unit;
@@ -103,7 +103,7 @@ impl Gate<'_> {
             checked: Checked {
                 source,
                 fixed: None,
-                found: Found {
+                results: FileDiagnostics {
                     diagnostics,
                     details,
                     mistakes,

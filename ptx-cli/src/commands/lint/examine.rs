@@ -8,7 +8,7 @@ use ptx_lint::{Finding, LintOptions};
 use ptx_report::labels::Labeled;
 
 use super::Args;
-use crate::commands::check::diagnose::{Checked, Detail, Found, details};
+use crate::commands::check::diagnose::{Checked, Detail, FileDiagnostics, details};
 use crate::commands::check::filter::{Filter, Kinds};
 use crate::input::Source;
 use crate::render::json::Linted;
@@ -44,17 +44,17 @@ pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Che
         detail.linted = linted;
     }
     let (diagnostics, details) = group_by_source_line(diagnostics, details);
-    let mut found = Found {
+    let mut results = FileDiagnostics {
         diagnostics,
         details,
         mistakes: filter.into_mistakes(),
     };
     let chosen = args.functions.choose(&module);
-    found.retain(|function, _| chosen.contains_name(&module, function));
+    results.retain(|function, _| chosen.contains_name(&module, function));
     Checked {
         source,
         fixed: None,
-        found,
+        results,
         chosen,
     }
 }

@@ -120,7 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         checked.chosen.note(&mut used);
         let (errors, warnings) = reporter.report(&mut checked, out)?;
         let definite = checked
-            .found
+            .results
             .details
             .iter()
             .filter_map(|detail| detail.linted.as_ref())

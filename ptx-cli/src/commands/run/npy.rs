@@ -221,7 +221,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         fs::write(&path, "old").unwrap();
         let layout = Layout::new(ScalarType::U8, vec![CHUNK as u64 * 2]).unwrap();
-        let failed = write(&path, &layout, |at, count| match at {
+        let failed = write(&path, &layout, |offset, count| match offset {
             0 => Ok(vec![1; count]),
             _ => bail!("no memory"),
         });

@@ -119,7 +119,7 @@ fn number_bytes(ty: Option<ScalarType>, size: u64, text: &str) -> Result<Vec<u8>
     };
     scalars::bytes(ty, text).map_err(|why| {
         let is_fraction = ty.kind() == TypeKind::Bits && text.parse::<f64>().is_ok();
-        let other = if is_fraction {
+        let alternative = if is_fraction {
             format!(
                 "; for the bits of a number with a fraction, write `f{}:{text}`",
                 ty.bits()
@@ -127,7 +127,7 @@ fn number_bytes(ty: Option<ScalarType>, size: u64, text: &str) -> Result<Vec<u8>
         } else {
             String::new()
         };
-        format!("{why}{other}")
+        format!("{why}{alternative}")
     })
 }
 

@@ -84,15 +84,17 @@ impl<'a> Run<'a> {
     /// Reports where the results of an order differ from those of the usual order.
     fn report_difference(&self, plan: &Plan, schedule: Schedule) -> Result<()> {
         let mut usual = self.prepare(plan, None)?;
-        let mut other = self.prepare(plan, Some(schedule))?;
-        for ((_, launch), (_, other_launch)) in usual.launches.iter().zip(&other.launches) {
+        let mut reordered = self.prepare(plan, Some(schedule))?;
+        for ((_, launch), (_, reordered_launch)) in usual.launches.iter().zip(&reordered.launches) {
             let _ = self.watch.run(&mut usual.machine, launch, None);
-            let _ = self.watch.run(&mut other.machine, other_launch, None);
+            let _ = self
+                .watch
+                .run(&mut reordered.machine, reordered_launch, None);
         }
         let usual_parts = usual.memory.parts(&usual.machine);
-        let other_parts = other.memory.parts(&other.machine);
-        for (part, other_part) in usual_parts.zip(other_parts) {
-            let mut bytes = part.bytes.iter().zip(&other_part.bytes);
+        let reordered_parts = reordered.memory.parts(&reordered.machine);
+        for (part, reordered_part) in usual_parts.zip(reordered_parts) {
+            let mut bytes = part.bytes.iter().zip(&reordered_part.bytes);
             if let Some(index) = bytes.position(|(a, b)| a != b) {
                 output::note(format_args!(
                     "ptxkit: the results depend on the order: with `--schedule {schedule}`, buffer {} differs from offset {} on",

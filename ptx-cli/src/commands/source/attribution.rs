@@ -78,8 +78,8 @@ fn lines<'h, 'l, 'm>(file: &'h [Hit<'l, 'm>]) -> impl Iterator<Item = (u32, &'h 
 
 /// The number of instructions that were made from a line, and of those that were inlined at calls in it.
 fn counts(hits: &[Hit<'_, '_>]) -> (usize, usize) {
-    let own = hits.iter().filter(|hit| hit.is_own).count();
-    (own, hits.len() - own)
+    let direct = hits.iter().filter(|hit| hit.is_own).count();
+    (direct, hits.len() - direct)
 }
 
 /// Writes the lines with instructions and those around them.
@@ -100,7 +100,7 @@ pub(super) fn write(
         let mut next = 1;
         for (line, hits) in lines(hits) {
             context(source, next, line, out)?;
-            let (own, inlined) = counts(hits);
+            let (direct, inlined) = counts(hits);
             let text = source
                 .and_then(|source| source.line(line))
                 .unwrap_or_default();
@@ -108,7 +108,7 @@ pub(super) fn write(
             writeln!(
                 out,
                 "{:>7} {:>7} {line:>7}  {text}",
-                nonzero(own),
+                nonzero(direct),
                 nonzero(inlined)
             )?;
             if !only_counts {
@@ -198,10 +198,10 @@ pub(super) fn json<'a>(
             let source = path.and_then(|path| sources.get(path));
             let attributions = lines(hits)
                 .map(|(line, hits)| {
-                    let (own, inlined) = counts(hits);
+                    let (direct, inlined) = counts(hits);
                     Attribution {
                         line: JsonLine::new(source.as_deref(), line),
-                        own,
+                        own: direct,
                         inlined,
                         functions: (!only_counts).then(|| own_functions(listing, hits)),
                     }
@@ -219,8 +219,9 @@ pub(super) fn json<'a>(
 
 /// The functions with the instructions that were made from a line.
 fn own_functions<'a>(listing: &Listing<'a>, hits: &[Hit<'_, 'a>]) -> Vec<JsonFunction<'a>> {
-    let own: Vec<&Hit<'_, 'a>> = hits.iter().filter(|hit| hit.is_own).collect();
-    own.chunk_by(|hit, next| ptr::eq(hit.function, next.function))
+    let own_hits: Vec<&Hit<'_, 'a>> = hits.iter().filter(|hit| hit.is_own).collect();
+    own_hits
+        .chunk_by(|hit, next| ptr::eq(hit.function, next.function))
         .filter_map(|hits| {
             let rows = hits.iter().map(|hit| hit.row);
             Some(JsonFunction::new(listing, hits.first()?.function, rows))

@@ -163,12 +163,12 @@ impl<'a> Sources<'a> {
                 .take(MAX_LISTED)
                 .map(|path| clean(&path.to_string_lossy()).into_owned())
                 .collect();
-            let more = match candidates.len().saturating_sub(MAX_LISTED) {
+            let unlisted = match candidates.len().saturating_sub(MAX_LISTED) {
                 0 => String::new(),
-                more => format!(" and {more} more places"),
+                count => format!(" and {count} more places"),
             };
             let listed = listed.join(", ");
-            return Err(format!("source not found, searched {listed}{more}"));
+            return Err(format!("source not found, searched {listed}{unlisted}"));
         };
         let size = fs::metadata(file).map_or(0, |metadata| metadata.len());
         if size > MAX_FILE_BYTES {

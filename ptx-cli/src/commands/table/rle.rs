@@ -89,12 +89,12 @@ mod tests {
                 bytes = &bytes[width.div_ceil(8)..];
                 numbers.extend(std::iter::repeat_n(u32::from_le_bytes(value), header >> 1));
             } else {
-                let (group, rest) = bytes.split_at((header >> 1) * width);
-                let bit = |at: usize| u32::from(group[at / 8] >> (at % 8) & 1);
+                let (group, remaining) = bytes.split_at((header >> 1) * width);
+                let bit = |index: usize| u32::from(group[index / 8] >> (index % 8) & 1);
                 for number in 0..(header >> 1) * 8 {
                     numbers.push((0..width).map(|b| bit(number * width + b) << b).sum());
                 }
-                bytes = rest;
+                bytes = remaining;
             }
         }
         assert!(bytes.is_empty() && numbers[count..].iter().all(|n| *n == 0));
