@@ -4,7 +4,9 @@
 //! `Exit status: N` follows it. If a block `text` follows, its lines are parts of the output, in this order, with any text for `…`.
 //!
 //! A comment `<!-- needs: WORDS -->` before a block names programs that it needs; it runs where they exist. Blocks that need `cargo`, the
-//! `network` or an `editor` never run.
+//! `network` or an `editor` never run, apart from `cargo ptxkit`, which is the program.
+//!
+//! Configuration files and scripts of launches are read by the program, and the commands of workflows run.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -14,12 +16,12 @@
 )]
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The first words of blocks that run. Others, such as `cargo` and `curl`, may change more than a temporary folder.
-const HARMLESS: [&str; 3] = ["#", "mkdir", "ptxkit"];
+/// The beginnings of blocks that run. Others, such as `cargo test` and `curl`, may change more than a temporary folder.
+const HARMLESS: [&str; 4] = ["# ", "mkdir ", "ptxkit ", "cargo ptxkit "];
 
 /// The pages for maintainers, whose commands need the right to publish.
 const RELEASES: &str = "docs/releasing.md";
@@ -155,6 +157,14 @@ impl Checkout {
             checkout.programs.join("ptxkit"),
         )
         .unwrap();
+        // The alias of `.cargo/config.toml`.
+        let cargo = checkout.programs.join("cargo");
+        fs::write(
+            &cargo,
+            "#!/bin/sh\n[ \"$1\" = ptxkit ] || exit 127\nshift\nexec ptxkit \"$@\"\n",
+        )
+        .unwrap();
+        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
         if let Some(ptxas) = std::env::var_os("PTXAS").filter(|path| !path.is_empty()) {
             symlink(ptxas, checkout.programs.join("ptxas")).unwrap();
         }
@@ -203,9 +213,10 @@ fn run_page(path: &Path) -> usize {
             continue;
         }
         let place = format!("{name}:{}", script.line);
-        let first_word = script.commands.split_whitespace().next();
         assert!(
-            first_word.is_some_and(|word| HARMLESS.contains(&word)),
+            HARMLESS
+                .iter()
+                .any(|command| script.commands.starts_with(command)),
             "{place}: a block that does not run needs a comment `<!-- needs: WORDS -->`"
         );
         count += 1;
@@ -245,6 +256,128 @@ fn commands_of_the_guides_run() {
     let count: usize = counts.iter().sum();
     println!("{count} blocks of commands");
     assert!(count >= 40, "{count}");
+}
+
+/// A module with the kernels that the configuration files and scripts of the guides name.
+const KERNELS: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
+    .visible .entry reduce(.param .u64 from, .param .u64 to, .param .u32 n)\n{\n.reg .b64 %rd<2>;\n\
+    ld.param.u64 %rd1, [to];\nst.global.f32 [%rd1], 0f3F800000;\nret;\n}\n\
+    .visible .entry gemm_kernel()\n{\nret;\n}\n";
+
+/// Runs commands in a checkout; returns the exit status and everything printed.
+fn run_commands(checkout: &Checkout, commands: &str) -> (Option<i32>, String) {
+    let output = checkout.run(commands);
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    (output.status.code(), text.into_owned())
+}
+
+/// The blocks of the guides in a language, each with its position.
+fn blocks_in(language: &str) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    for path in pages() {
+        let page = fs::read_to_string(&path).unwrap();
+        for (line, _, content) in blocks(&page).iter().filter(|block| block.1 == language) {
+            let place = format!("{}:{}", path.display(), line + 1);
+            texts.push((place, content.join("\n") + "\n"));
+        }
+    }
+    texts
+}
+
+/// Each configuration file sets the defaults of the commands whose tables it has. An unknown key is an error, so every key is read.
+#[test]
+fn configuration_files_are_read() {
+    let configurations = blocks_in("toml");
+    let mut count = 0;
+    for (place, text) in configurations
+        .iter()
+        .filter(|(_, text)| !text.contains("[[launch]]"))
+    {
+        let checkout = Checkout::new(&format!("configuration-{count}"));
+        fs::write(checkout.folder.join("kernels.ptx"), KERNELS).unwrap();
+        let baseline = "ptxkit check --no-config --write-baseline known.json kernels.ptx";
+        assert_eq!(run_commands(&checkout, baseline).0, Some(0));
+        let commands: Vec<&str> = ["gate", "check", "lint"]
+            .into_iter()
+            .filter(|command| text.contains(&format!("[{command}]")))
+            .collect();
+        assert!(!commands.is_empty(), "{place}: no command reads the file");
+        for command in commands {
+            let run = format!("ptxkit {command} kernels.ptx");
+            fs::write(checkout.folder.join("ptxkit.toml"), text).unwrap();
+            let (status, output) = run_commands(&checkout, &run);
+            assert!(matches!(status, Some(0 | 1)), "{place}: {output}");
+            let header = format!("[{command}]");
+            let lines = text.lines().map(|line| {
+                let addition = if line.starts_with(&header) {
+                    "unknown = 1\n"
+                } else {
+                    ""
+                };
+                format!("{line}\n{addition}")
+            });
+            let wrong: String = lines.collect();
+            fs::write(checkout.folder.join("ptxkit.toml"), wrong).unwrap();
+            let (status, output) = run_commands(&checkout, &run);
+            assert_eq!(status, Some(2), "{place}: {output}");
+            assert!(output.contains("unknown"), "{place}: {output}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 2);
+}
+
+#[test]
+fn scripts_of_launches_run() {
+    let scripts = blocks_in("toml");
+    let mut count = 0;
+    for (place, text) in scripts
+        .iter()
+        .filter(|(_, text)| text.contains("[[launch]]"))
+    {
+        let checkout = Checkout::new(&format!("launches-{count}"));
+        fs::write(checkout.folder.join("kernels.ptx"), KERNELS).unwrap();
+        fs::write(checkout.folder.join("launches.toml"), text).unwrap();
+        let commands = "ptxkit run kernels.ptx --kernel reduce zero:64 'out:x.npy:f32[16384]' 1\n\
+            ptxkit run kernels.ptx --script launches.toml";
+        let (status, output) = run_commands(&checkout, commands);
+        assert_eq!(status, Some(0), "{place}: {output}");
+        assert!(checkout.folder.join("total.npy").is_file(), "{place}");
+        count += 1;
+    }
+    assert_eq!(count, 1);
+}
+
+/// The commands of workflows that call the program run. `.ci/workflows` checks everything else with actionlint.
+#[test]
+fn commands_of_workflows_run() {
+    let mut count = 0;
+    for (place, text) in blocks_in("yaml") {
+        let checkout = Checkout::new(&format!("workflow-{count}"));
+        fs::create_dir(checkout.folder.join("build")).unwrap();
+        fs::write(checkout.folder.join("build/gemm.ptx"), KERNELS).unwrap();
+        let rules = "[gate]\nmax = { instructions = 2 }\n";
+        fs::write(checkout.folder.join("ptxkit.toml"), rules).unwrap();
+        for line in text.lines() {
+            let Some(arguments) = line
+                .trim_start()
+                .strip_prefix("- run: ~/.cargo/bin/ptxkit ")
+            else {
+                continue;
+            };
+            let mut command = format!("ptxkit {arguments}");
+            if !checkout.has_program("ptxas") {
+                command = command.replace("--ptxas \"$(command -v ptxas)\"", "");
+            }
+            let (status, output) = run_commands(&checkout, &command);
+            // `reduce` has more instructions.
+            assert_eq!(status, Some(1), "{place}: {output}");
+            count += 1;
+        }
+        let sarif = fs::read_to_string(checkout.folder.join("gate.sarif")).unwrap();
+        assert!(sarif.contains("PTX1201"), "{place}: {sarif}");
+    }
+    assert_eq!(count, 2);
 }
 
 /// `ptxkit help` lists each command after two spaces.
