@@ -52,7 +52,7 @@ pub use error::{RunError, StopReason, Wait};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};
 pub use launch::{Launch, LaunchLimits, Machine, Outcome, UnsupportedInstruction};
-pub use memory::DeviceValue;
+pub use memory::{DeviceValue, Swizzle};
 pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};
 pub use schedule::{Schedule, UnknownSchedule};
 pub use trace::{

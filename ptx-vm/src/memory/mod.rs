@@ -3,10 +3,12 @@
 mod copies;
 mod device;
 mod heap;
+mod swizzle;
 mod value;
 
 pub(crate) use device::Device;
 pub(crate) use heap::Heap;
+pub use swizzle::Swizzle;
 pub use value::DeviceValue;
 pub(crate) use value::{bytes_of, values_of};
 
