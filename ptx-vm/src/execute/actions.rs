@@ -5,6 +5,7 @@ use ptx_isa::{Action, StateSpace};
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use super::location::{Location, generic};
+use super::matrix::is_matrix_action;
 use super::touch::Use;
 use crate::error::StopReason;
 use crate::lanes::{Place, lanes};
@@ -69,12 +70,7 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         | Action::MbarrierWait
         | Action::MbarrierPending
         | Action::CopyArrive => Execution::mbarrier,
-        Action::MatrixLoad
-        | Action::MatrixStore
-        | Action::MatrixTranspose
-        | Action::MatrixMultiply
-        | Action::FragmentLoad
-        | Action::FragmentStore => Execution::matrix_instruction,
+        action if is_matrix_action(action) => Execution::matrix_instruction,
         _ => return None,
     };
     Some(perform)

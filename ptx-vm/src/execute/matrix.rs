@@ -1,4 +1,4 @@
-//! Matrix instructions, which all lanes of a warp execute together.
+//! Matrix instructions, which all lanes of a warp execute together, and the products of a warp.
 
 use ptx_isa::Action;
 
@@ -19,6 +19,23 @@ pub(super) type Fragment = Vec<Double>;
 const MULTIPLY: u64 = 1 << 10;
 /// The mask of a whole warp.
 const WARP: u32 = u32::MAX;
+
+/// Whether all lanes of a warp execute an action together.
+pub(super) const fn is_matrix_action(action: Action) -> bool {
+    matches!(
+        action,
+        Action::MatrixLoad
+            | Action::MatrixStore
+            | Action::MatrixTranspose
+            | Action::MatrixMultiply
+            | Action::FragmentLoad
+            | Action::FragmentStore
+            | Action::WarpgroupMultiply
+            | Action::WarpgroupFence
+            | Action::WarpgroupCommit
+            | Action::WarpgroupWait
+    )
+}
 
 impl Act {
     /// The registers of an operand of the form.
@@ -44,6 +61,9 @@ impl Execution<'_> {
             Action::MatrixMultiply => self.multiply(act)?,
             Action::FragmentLoad => self.load_fragment(act)?,
             Action::FragmentStore => self.store_fragment(act)?,
+            Action::WarpgroupMultiply => self.multiply_in_warpgroup(act)?,
+            // Products are complete at once.
+            Action::WarpgroupFence | Action::WarpgroupCommit | Action::WarpgroupWait => {}
             action => return Err((StopReason::unsupported_action(action), self.first())),
         }
         for group in &mut self.warp.groups.all {
@@ -188,7 +208,7 @@ impl Execution<'_> {
     }
 
     /// The values of the first register of an operand.
-    fn operand_value(&mut self, act: &Act, index: usize) -> Double {
+    pub(super) fn operand_value(&mut self, act: &Act, index: usize) -> Double {
         let values = self.fragment(act.all_places(index));
         values.first().copied().unwrap_or([0; LANES])
     }

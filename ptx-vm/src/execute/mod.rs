@@ -34,11 +34,13 @@ mod probe;
 mod repeated_loop;
 mod repeats;
 mod run;
+mod shared_matrix;
 mod special;
 mod system_calls;
 mod touch;
 mod waits;
 mod warp;
+mod warpgroup;
 mod watch;
 
 pub use actions::performs;

@@ -22,6 +22,7 @@ use super::execution::{Execution, Failed};
 use super::grid::Grid;
 use super::groups::{CallFrame, LaneOutcome, LaneStep, State};
 use super::location::Memory;
+use super::matrix::is_matrix_action;
 use super::observer::{MbarrierOperation, Observer, PhaseEvent};
 use super::repeated_loop::{Loop, Poll};
 use super::touch::{Touch, Use};
@@ -127,6 +128,9 @@ const fn is_pure(action: Action) -> bool {
             | Action::StackSave
             | Action::StackRestore
             | Action::StackAllocate
+            | Action::WarpgroupFence
+            | Action::WarpgroupCommit
+            | Action::WarpgroupWait
     )
 }
 
@@ -143,6 +147,7 @@ const fn has_observed_effects(action: Action) -> bool {
             | Action::MatrixMultiply
             | Action::FragmentLoad
             | Action::FragmentStore
+            | Action::WarpgroupMultiply
     )
 }
 
@@ -343,15 +348,6 @@ impl Probe {
 
 /// Whether lanes of the warp wait for the lanes that perform an action.
 fn meets_waiting_lanes(execution: &Execution<'_>, act: &Act) -> bool {
-    let is_matrix_action = matches!(
-        act.action,
-        Action::MatrixLoad
-            | Action::MatrixStore
-            | Action::MatrixTranspose
-            | Action::MatrixMultiply
-            | Action::FragmentLoad
-            | Action::FragmentStore
-    );
     let masks = match act.action {
         Action::Shuffle
         | Action::Vote
@@ -369,7 +365,7 @@ fn meets_waiting_lanes(execution: &Execution<'_>, act: &Act) -> bool {
         .all
         .iter()
         .any(|group| match group.state {
-            State::Matrix => is_matrix_action,
+            State::Matrix => is_matrix_action(act.action),
             State::Lanes(waiting) => masks.as_ref().is_some_and(|masks| {
                 lanes(execution.active).any(|lane| masks[lane] as u32 == waiting)
             }),

@@ -18,6 +18,5 @@ pub(crate) mod layout;
 pub(crate) mod model;
 pub(crate) mod multiply;
 pub(crate) mod operation;
-#[allow(dead_code, reason = "operations with matrix descriptors use it")]
 pub(crate) mod shared;
 pub(crate) mod sparse;

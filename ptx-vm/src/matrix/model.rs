@@ -4,6 +4,9 @@ use ptx_isa::{ScalarType, Target};
 
 use super::dot::{Rounding, Rule};
 
+/// The fractional bits of the terms in the units for factors of 8 bits of sm_89 and of warpgroups.
+const SHORT_BITS: u32 = 13;
+
 /// Architectures that differ in the sums that their tensor cores make.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Model {
@@ -68,7 +71,7 @@ impl Model {
                 Self::BlackwellRtx => plain(32),
                 Self::Hopper | Self::Blackwell => Method::Halves(self.rule(16, half)),
                 _ => Method::Blocks(Rule {
-                    bits: 13,
+                    bits: SHORT_BITS,
                     result: if half {
                         Rounding::Half
                     } else {
@@ -78,6 +81,23 @@ impl Model {
                 }),
             },
             _ => Method::Blocks(Self::BlackwellRtx.rule(32, half)),
+        }
+    }
+
+    /// The method for products of a warpgroup, which architectures before sm_90 do not have. Factors of 8 bits have a unit of their own.
+    pub(crate) fn warpgroup_method(self, factors: ScalarType, half: bool) -> Method {
+        let model = self.max(Self::Hopper);
+        match factors {
+            ScalarType::E4m3 | ScalarType::E5m2 => Method::Blocks(Rule {
+                bits: SHORT_BITS,
+                result: if half {
+                    Rounding::Half
+                } else {
+                    Rounding::Short
+                },
+                ..model.rule(32, half)
+            }),
+            _ => model.method(factors, half, false),
         }
     }
 

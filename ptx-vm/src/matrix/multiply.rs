@@ -30,6 +30,11 @@ impl Matrix {
     pub(crate) fn at(&self, row: usize, column: usize) -> u64 {
         self.elements[row * self.size[1] + column]
     }
+
+    pub(crate) fn transposed(&self) -> Self {
+        let [rows, columns] = self.size;
+        Self::new([columns, rows], |row, column| self.at(column, row))
+    }
 }
 
 /// The operands of a product.
@@ -183,7 +188,7 @@ fn floats(operation: &Operation, model: Model, operands: &Operands) -> Option<Ma
         Some(_) => Model::BlackwellRtx,
         None => model,
     };
-    let method = model.method(operation.a, half, operation.quads());
+    let method = operation.method(model, half);
     if let Method::Lanes { half } = method {
         return Some(in_lanes(operation, half, operands));
     }

@@ -4,11 +4,12 @@ use ptx_analysis::internals::{MatrixProduct, matrix_shape};
 use ptx_isa::{Modifier, ScalarType, TypeKind};
 
 use super::layout::{Layout, Role};
+use super::model::{Method, Model};
 
-/// A product of matrices with an addend: `d = a · b + c`.
+/// A product of matrices with an addend in a warp: `d = a · b + c`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Operation {
-    /// The shape and the factors.
+    /// The shape and the factors, of all warps.
     product: MatrixProduct,
     /// Rows of the result, its columns, and the columns of the first factor.
     pub(crate) shape: [usize; 3],
@@ -38,14 +39,24 @@ impl Operation {
         let types: Vec<ScalarType> = modifiers.iter().filter_map(|m| m.scalar_type()).collect();
         let (d, c) = match types[..] {
             [d, c] | [d, _, _, c] | [d, _, _, c, _] => (d, c),
+            // The warps of a warpgroup add to the result.
+            [d, _, _] => (d, d),
             _ => return None,
         };
         let product = MatrixProduct::of(modifiers)?;
         let [a, b] = product.factors;
-        let mut layouts = modifiers
+        let layouts: Vec<bool> = modifiers
             .iter()
             .filter(|m| matches!(m, Modifier::Row | Modifier::Col))
-            .map(|m| *m == Modifier::Row);
+            .map(|m| *m == Modifier::Row)
+            .collect();
+        let row_major = match layouts[..] {
+            [a, b] => [a, b],
+            // The layouts of a warpgroup are operands.
+            [] if product.warps > 1 => [true, false],
+            _ => return None,
+        };
+        let [rows, width, depth] = product.shape;
         let groups = has(Modifier::KindMxf4) || has(Modifier::KindMxf4nvf4);
         let scales = if has(Modifier::ScaleVec4X) {
             4
@@ -58,12 +69,12 @@ impl Operation {
         let rounding = [Modifier::Rz, Modifier::Rm, Modifier::Rp];
         Some(Self {
             product,
-            shape: product.shape.map(|n| n as usize),
+            shape: [rows / product.warps, width, depth].map(|n| n as usize),
             a,
             b,
             c,
             d,
-            row_major: [layouts.next()?, layouts.next()?],
+            row_major,
             sparse: product.sparse,
             padded: !groups,
             scales: scale,
@@ -81,9 +92,23 @@ impl Operation {
         self.product.quads()
     }
 
-    /// The number of pairs of elements that are multiplied and added to an element of the result.
+    /// The product of all warps.
+    pub(crate) const fn product(&self) -> MatrixProduct {
+        self.product
+    }
+
+    /// The number of multiply-add operations of the warp.
     pub(crate) fn multiply_adds(&self) -> u64 {
-        self.product.multiply_adds()
+        self.product.multiply_adds() / u64::from(self.product.warps)
+    }
+
+    /// The steps of the sums of an architecture. `half`: they are made in binary16.
+    pub(crate) fn method(&self, model: Model, half: bool) -> Method {
+        if self.product.warps > 1 {
+            model.warpgroup_method(self.a, half)
+        } else {
+            model.method(self.a, half, self.quads())
+        }
     }
 
     /// The number of elements of the first factor that a row stores.

@@ -11,6 +11,7 @@ use crate::execute::{
     Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Memory,
     Observer, PhaseEvent, Results, Touch, Warp,
 };
+use crate::lanes::LANES;
 use crate::matrix::operation::Operation;
 use crate::program::{Act, Step};
 
@@ -115,7 +116,11 @@ impl Observer for Profiler {
     fn act(&mut self, _: &Execution<'_>, _: &Act) {}
 
     fn acted(&mut self, execution: &Execution<'_>, act: &Act, waits: bool) {
-        if act.action != Action::MatrixMultiply || waits {
+        let multiplies = matches!(
+            act.action,
+            Action::MatrixMultiply | Action::WarpgroupMultiply
+        );
+        if waits || !multiplies {
             return;
         }
         let Some(operation) = Operation::of(&act.modifiers) else {
@@ -125,13 +130,15 @@ impl Observer for Profiler {
             .counts
             .count_of_step(execution.function_id, execution.step_index);
         let matrix = count.matrix.get_or_insert_with(|| MatrixProfile {
-            shape: operation.shape.map(|n| n as u32),
+            shape: operation.product().shape,
             factors: [operation.a, operation.b],
             sparse: operation.sparse,
             products: 0,
             multiply_adds: 0,
         });
-        matrix.products += 1;
+        // Each warp of a warpgroup computes its part. The first one counts the product.
+        let warp = execution.warp.first / LANES as u32;
+        matrix.products += u64::from(warp.is_multiple_of(operation.product().warps));
         matrix.multiply_adds += operation.multiply_adds();
     }
 

@@ -10,6 +10,8 @@ mod moves;
 mod quads;
 mod scaled;
 mod sparse;
+mod warpgroup_sums;
+mod warpgroups;
 mod warps;
 
 use ptx_vm::{Checker, Launch, Machine, RunError};
@@ -104,6 +106,16 @@ fn assemble(text: &str) {
 
 /// Runs a kernel of one warp; gives the output. The checkers find nothing in it.
 pub(crate) fn run(text: &str, input: &[u8], output: usize) -> Result<Vec<u8>, RunError> {
+    run_threads(text, [32, 0], input, output)
+}
+
+/// Runs a kernel of a number of threads with dynamic shared memory; gives the output. The checkers find nothing in it.
+pub(crate) fn run_threads(
+    text: &str,
+    [threads, shared]: [usize; 2],
+    input: &[u8],
+    output: usize,
+) -> Result<Vec<u8>, RunError> {
     assemble(text);
     let parsed = ptx_parse::parse_str(text);
     assert!(
@@ -116,7 +128,8 @@ pub(crate) fn run(text: &str, input: &[u8], output: usize) -> Result<Vec<u8>, Ru
         let from = machine.allocate(input.len().max(4) as u64).unwrap();
         let to = machine.allocate(output as u64).unwrap();
         machine.write(from, input)?;
-        let launch = Launch::new("k").shape(1, 32);
+        let mut launch = Launch::new("k").shape(1, threads as u32);
+        launch.shared = shared as u32;
         let launch = launch
             .argument(from.to_le_bytes())
             .argument(to.to_le_bytes());

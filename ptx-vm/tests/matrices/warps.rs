@@ -115,13 +115,6 @@ fn a_part_of_a_warp_is_an_error() {
 
 #[test]
 fn instructions_of_warp_groups_are_named() {
-    let text = kernel("sm_90a", "", "wgmma.fence.sync.aligned;\n");
-    let error = launched(&text, 128);
-    assert!(
-        matches!(error.reason, StopReason::Unsupported(_)),
-        "{error}"
-    );
-    assert!(error.to_string().contains("wgmma.fence"), "{error}");
     let text = kernel("sm_100a", "", "tcgen05.wait::ld.sync.aligned;\n");
     let error = launched(&text, 128);
     assert!(

@@ -187,3 +187,18 @@ fn products_of_matrices() {
     assert_eq!(matrix(sparse), (2, [16, 8, 16], 2, 2 * 16 * 8 * 8));
     assert_eq!(counted(32, "/*here*/mov.u32 %r1, 0;").matrix, None);
 }
+
+#[test]
+fn products_of_warpgroups() {
+    let body = "mov.b64 %b, 0x80000;\nsetp.ne.u32 %p, %t, %t;\n\
+        /*here*/wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r0, %r1}, %b, %b, %p, 1, 1, 0, 0;";
+    let count = counted(256, body);
+    let matrix = count.matrix.unwrap();
+    // Two warpgroups in each of two CTAs.
+    assert_eq!(count.executions, 16);
+    assert_eq!((matrix.shape, matrix.products), ([64, 8, 16], 4));
+    assert_eq!(matrix.multiply_adds, 4 * 64 * 8 * 16);
+    // Each warp reads its 16 rows and all columns.
+    let memory: Vec<_> = count.memory.iter().map(|m| (m.space, m.bytes)).collect();
+    assert_eq!(memory, [(StateSpace::Shared, 16 * (16 + 8) * 32)]);
+}

@@ -1,40 +1,8 @@
 //! The rule of sums compared with its definition, evaluated with integers of any length.
 
-use super::Row;
 use super::dot::{Numbers, Rounding, Rule, dot};
 use super::formats::Format;
 use ptx_isa::ScalarType;
-
-/// The sum of a row that an instruction of warp groups made: 32 products at once, with 13 bits. These rows were
-/// measured without the addend.
-pub(super) fn of_warp_groups(row: &Row) -> u32 {
-    let ty = match &*row.format {
-        "E4M3" => ScalarType::E4m3,
-        _ => ScalarType::E5m2,
-    };
-    let format = Format::of(ty, true).unwrap();
-    let numbers = |bits: &[u32]| {
-        let mut numbers = Numbers::default();
-        let codes = bits.iter().map(|&b| super::encoded(&row.format, b));
-        codes.for_each(|code| numbers.push(format.decode(code)));
-        numbers
-    };
-    let rule = Rule {
-        block: 32,
-        bits: 13,
-        floor: -133,
-        result: Rounding::Short,
-    };
-    let (a, b) = (numbers(&row.a), numbers(&row.b));
-    let count = row.a.len();
-    dot(
-        a.line(0..count, format),
-        b.line(0..count, format),
-        0,
-        0,
-        rule,
-    )
-}
 
 /// A format, by the widths of its exponent and its fraction, and what its greatest codes are: infinity and NaN, NaN alone or numbers.
 struct Definition {
