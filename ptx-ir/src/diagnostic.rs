@@ -257,6 +257,7 @@ codes! {
     OutsideAllocation = 1401, "an access outside of allocated memory";
     UseAfterFree = 1402, "an access to freed memory";
     InvalidFree = 1403, "an invalid call of `free`";
+    KeptTensorMemory = 1405, "tensor memory that is not freed";
     UnwrittenMemory = 1411, "a read of unwritten memory";
     UnsetRegister = 1412, "a read of an unwritten register";
     MissingThreads = 1421, "a barrier that not all threads reach";

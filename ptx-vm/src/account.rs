@@ -13,6 +13,7 @@ pub(crate) const MEMORY: u64 = 4 << 30;
 pub(crate) enum Purpose {
     GlobalMemory,
     SharedMemory,
+    TensorMemory,
     Stacks,
     Registers,
     Output,
@@ -25,6 +26,7 @@ impl Purpose {
         match self {
             Self::GlobalMemory => "global memory needs",
             Self::SharedMemory => "the shared memory and the warps of a cluster need",
+            Self::TensorMemory => "the tensor memory of a CTA needs",
             Self::Stacks => "the stacks of threads need",
             Self::Registers => "the registers of a call need",
             Self::Output => "the output of `printf` needs",

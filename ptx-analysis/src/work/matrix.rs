@@ -48,6 +48,17 @@ impl MatrixProduct {
         })
     }
 
+    /// A product with a shape and factors that a descriptor states, of which one thread starts the whole.
+    #[must_use]
+    pub const fn of_descriptor(shape: [u32; 3], factors: [ScalarType; 2], sparse: bool) -> Self {
+        Self {
+            shape,
+            factors,
+            sparse,
+            warps: 1,
+        }
+    }
+
     /// Whether each group of eight lanes multiplies its own matrices, so that an instruction computes four products.
     #[must_use]
     pub fn quads(&self) -> bool {

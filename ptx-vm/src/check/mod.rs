@@ -27,6 +27,7 @@ mod state;
 mod sync_state;
 mod synccheck;
 mod taint;
+mod tensor_memory;
 mod uninitialized;
 mod unset;
 mod warp_clock;

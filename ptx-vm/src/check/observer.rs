@@ -7,6 +7,7 @@ use crate::execute::{
     Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Observer,
     PhaseEvent, Results, Touch, Warp,
 };
+use crate::memory::tensor::{Allocation, TensorAddress};
 use crate::program::Act;
 
 impl Observer for Checkers {
@@ -127,6 +128,24 @@ impl Observer for Checkers {
     fn stuck(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
         if self.has(Checker::Synccheck) {
             self.report_deadlock(grid, block, warps);
+        }
+    }
+
+    fn unwritten_tensor_cell(
+        &mut self,
+        execution: &Execution<'_>,
+        lane: usize,
+        rank: usize,
+        cell: TensorAddress,
+    ) {
+        if self.has(Checker::Initcheck) {
+            self.report_unwritten_cell(execution, lane, rank, cell);
+        }
+    }
+
+    fn kept_tensor_columns(&mut self, grid: &Grid<'_>, block: &Block, allocation: &Allocation) {
+        if self.has(Checker::Memcheck) {
+            self.report_kept_columns(grid, block, allocation);
         }
     }
 

@@ -38,7 +38,19 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
             execution.warp.is_suspended = true;
             Ok(Control::Next)
         },
-        Action::Fence
+        Action::TensorAllocate => Execution::tensor_allocate,
+        Action::TensorFree => Execution::tensor_free,
+        Action::TensorRelinquish => Execution::tensor_relinquish,
+        Action::TensorLoad => Execution::tensor_load,
+        Action::TensorStore => Execution::tensor_store,
+        Action::TensorLoadWait | Action::TensorStoreWait => Execution::tensor_wait,
+        Action::TensorMemoryCopy => Execution::tensor_copy,
+        Action::TensorMemoryShift => Execution::tensor_shift,
+        Action::TensorMultiply => Execution::tensor_multiply,
+        Action::TensorCommit => Execution::tensor_commit,
+        Action::TensorFenceBefore
+        | Action::TensorFenceAfter
+        | Action::Fence
         | Action::Hint
         | Action::GridDependency
         | Action::CopyCommit

@@ -3,6 +3,7 @@
 use core::cell::RefCell;
 
 use super::observer::Observer;
+use crate::memory::tensor::TensorMemory;
 
 /// The number of barriers of a CTA.
 pub(super) const BARRIERS: usize = 16;
@@ -28,6 +29,10 @@ pub(crate) struct Block {
 pub(crate) struct ClusterState {
     /// The shared memory of each CTA.
     pub(super) shared: Vec<Vec<u8>>,
+    /// The tensor memory of each CTA up to the last one that used it.
+    pub(super) tensor: Vec<TensorMemory>,
+    /// Something happened that may let a warp go on that waits for columns of tensor memory.
+    pub(super) tensor_changed: bool,
     /// The number of threads that arrived at the barrier of the cluster in this phase.
     pub(crate) arrived: u32,
     /// The number of complete phases of the barrier of the cluster.
@@ -59,6 +64,23 @@ impl Block {
             .shared
             .get_mut(rank)
             .map(Vec::as_mut_slice)
+    }
+
+    /// The tensor memory of a CTA of the cluster, if it was used.
+    pub(crate) fn tensor(&self, rank: usize) -> Option<&TensorMemory> {
+        self.cluster_state.tensor.get(rank)
+    }
+
+    /// The tensor memory of a CTA of the cluster; `None` if the cluster does not have the CTA.
+    pub(super) fn tensor_mut(&mut self, rank: usize) -> Option<&mut TensorMemory> {
+        let state = &mut self.cluster_state;
+        if rank >= state.shared.len() {
+            return None;
+        }
+        if rank >= state.tensor.len() {
+            state.tensor.resize_with(rank + 1, TensorMemory::default);
+        }
+        state.tensor.get_mut(rank)
     }
 
     /// Passes an event to the observer, if there is one.

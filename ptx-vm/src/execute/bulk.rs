@@ -10,7 +10,7 @@ use crate::program::{Act, ActOperand};
 
 impl Act {
     /// Whether the action writes to several CTAs of the cluster.
-    fn is_multicast(&self) -> bool {
+    pub(super) fn is_multicast(&self) -> bool {
         self.modifiers
             .iter()
             .any(|m| m.text().starts_with(".multicast"))
@@ -230,7 +230,7 @@ impl Execution<'_> {
 }
 
 /// The location with the same offset in the shared memory of the CTA of a rank; without a rank the location itself.
-const fn in_block(location: Location, rank: Option<usize>) -> Location {
+pub(super) const fn in_block(location: Location, rank: Option<usize>) -> Location {
     match (location, rank) {
         (Location::Shared(_, offset), Some(rank)) => Location::Shared(rank, offset),
         _ => location,

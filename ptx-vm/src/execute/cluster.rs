@@ -12,6 +12,7 @@ use super::warp::Warp;
 use crate::account::{Held, Purpose};
 use crate::error::{RunError, StopReason};
 use crate::lanes::{LANES, lanes};
+use crate::memory::tensor::TensorMemory;
 
 /// The number of steps of a round.
 #[derive(Copy, Clone)]
@@ -175,7 +176,13 @@ impl Cluster {
         self.cluster_state.observer = observer.take();
         let result = run(self);
         if self.is_done() {
-            self.observe(|observer, block, _| observer.ended(grid, block));
+            self.observe(|observer, block, _| {
+                let memory = self.cluster_state.tensor.get(block.rank);
+                for allocation in memory.map_or(&[][..], TensorMemory::allocations) {
+                    observer.kept_tensor_columns(grid, block, allocation);
+                }
+                observer.ended(grid, block);
+            });
         }
         *observer = self.cluster_state.observer.take();
         result
@@ -206,6 +213,11 @@ impl Cluster {
     /// The shared memory of a CTA.
     pub(super) fn shared(&self, rank: usize) -> Option<&[u8]> {
         self.cluster_state.shared.get(rank).map(Vec::as_slice)
+    }
+
+    /// The tensor memory of a CTA, if it was used.
+    pub(super) fn tensor(&self, rank: usize) -> Option<&TensorMemory> {
+        self.cluster_state.tensor.get(rank)
     }
 
     /// The threads that arrived at the barrier of the cluster.
@@ -305,10 +317,28 @@ impl Cluster {
             pace = pace.after(executed_steps);
         }
         completes_barrier |= self.complete_cluster_barrier(grid);
+        completes_barrier |= self.resume_allocations();
         Ok(Round {
             steps,
             completes_barrier,
         })
+    }
+
+    /// Lets the warps try again that wait for columns of tensor memory, if that may succeed; returns whether there were any.
+    fn resume_allocations(&mut self) -> bool {
+        if !core::mem::take(&mut self.cluster_state.tensor_changed) {
+            return false;
+        }
+        let mut any_resumed = false;
+        for warp in self.blocks.iter_mut().flat_map(|(_, warps)| warps) {
+            for group in &mut warp.groups.all {
+                if group.state == State::TensorColumns {
+                    group.state = State::Ready;
+                    any_resumed = true;
+                }
+            }
+        }
+        any_resumed
     }
 
     /// Completes the barrier of the cluster if all threads arrived.

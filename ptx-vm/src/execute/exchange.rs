@@ -327,13 +327,17 @@ fn match_values(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<
 
 fn reduce(act: &Act, mask: u32, warp: &mut [LaneValues; LANES]) -> Option<()> {
     let sources: Vec<u32> = lanes(mask).map(|lane| warp[lane].a as u32).collect();
-    let result = if act.has(Modifier::F32) {
-        reduce_floats(act, &sources)?
-    } else {
-        reduce_integers(act, &sources)?
-    };
-    set_all(warp, result);
+    set_all(warp, reduce_words(act, &sources)?);
     Some(())
+}
+
+/// The combination of words by the operation and the type that modifiers state.
+pub(super) fn reduce_words(act: &Act, words: &[u32]) -> Option<u32> {
+    if act.has(Modifier::F32) {
+        reduce_floats(act, words)
+    } else {
+        reduce_integers(act, words)
+    }
 }
 
 fn reduce_integers(act: &Act, values: &[u32]) -> Option<u32> {

@@ -16,6 +16,8 @@ pub(crate) enum State {
     Barrier(u32),
     /// Waits at the barrier of the cluster.
     Cluster,
+    /// Waits for columns of tensor memory, or for the request of the other CTA of a pair.
+    TensorColumns,
 }
 
 /// Lanes at the same step in the same call.

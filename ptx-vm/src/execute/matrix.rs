@@ -50,29 +50,42 @@ impl Act {
 impl Execution<'_> {
     /// Executes a matrix instruction when all lanes of the warp are there.
     pub(super) fn matrix_instruction(&mut self, act: &Act) -> Outcome {
+        self.collectively(act, |execution, act| {
+            match act.action {
+                Action::MatrixLoad => execution.load_matrices(act)?,
+                Action::MatrixStore => execution.store_matrices(act)?,
+                Action::MatrixTranspose => execution.transpose(act)?,
+                Action::MatrixMultiply => execution.multiply(act)?,
+                Action::FragmentLoad => execution.load_fragment(act)?,
+                Action::FragmentStore => execution.store_fragment(act)?,
+                Action::WarpgroupMultiply => execution.multiply_in_warpgroup(act)?,
+                // Products are complete at once.
+                Action::WarpgroupFence | Action::WarpgroupCommit | Action::WarpgroupWait => {}
+                action => {
+                    return Err((StopReason::unsupported_action(action), execution.first()));
+                }
+            }
+            Ok(Control::Next)
+        })
+    }
+
+    /// Executes an instruction once for the warp when all lanes are there. If it has to wait, it is executed again later.
+    pub(super) fn collectively(
+        &mut self,
+        act: &Act,
+        perform: impl FnOnce(&mut Self, &Act) -> Outcome,
+    ) -> Outcome {
         if !self.is_whole_warp()? {
             return Ok(Control::Wait(State::Matrix));
         }
-        self.active = WARP;
-        match act.action {
-            Action::MatrixLoad => self.load_matrices(act)?,
-            Action::MatrixStore => self.store_matrices(act)?,
-            Action::MatrixTranspose => self.transpose(act)?,
-            Action::MatrixMultiply => self.multiply(act)?,
-            Action::FragmentLoad => self.load_fragment(act)?,
-            Action::FragmentStore => self.store_fragment(act)?,
-            Action::WarpgroupMultiply => self.multiply_in_warpgroup(act)?,
-            // Products are complete at once.
-            Action::WarpgroupFence | Action::WarpgroupCommit | Action::WarpgroupWait => {}
-            action => return Err((StopReason::unsupported_action(action), self.first())),
+        let last_lanes = core::mem::replace(&mut self.active, WARP);
+        let control = perform(self, act)?;
+        if let Control::Wait(_) = control {
+            self.active = last_lanes;
+            return Ok(control);
         }
-        for group in &mut self.warp.groups.all {
-            if group.state == State::Matrix {
-                group.state = State::Ready;
-                group.step_index += 1;
-            }
-        }
-        Ok(Control::Next)
+        self.warp.groups.release(State::Matrix);
+        Ok(control)
     }
 
     /// Whether all lanes of the warp are at the instruction.

@@ -9,6 +9,7 @@ use crate::lanes::LANES;
 use crate::matrix::layout::{Layout, Role};
 use crate::matrix::multiply::Matrix;
 use crate::matrix::operation::shape;
+use crate::matrix::units::UnitFormat;
 use crate::program::Act;
 
 impl Execution<'_> {
@@ -23,7 +24,7 @@ impl Execution<'_> {
             for memory_row in 0..rows.memory_rows {
                 let lane = number * rows.memory_rows + memory_row;
                 let location = self.location(&address, lane % LANES);
-                memory_rows.push(rows.format.unpack(self.read(location, 16, lane % LANES)?));
+                memory_rows.push(rows.format.expand(self.read(location, 16, lane % LANES)?));
             }
             let matrix = Matrix::new(rows.size, |row, column| {
                 let (memory_row, index) = if rows.transposed {
@@ -65,43 +66,6 @@ impl Execution<'_> {
     }
 }
 
-/// The arrangement of 16 bytes of memory in a row.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum RowFormat {
-    Plain,
-    /// 16 elements of 6 bits, for which registers have a byte each.
-    Sixes,
-    /// 16 elements of 4 bits, in the middle of a byte.
-    Fours,
-    /// 16 signed integers of 4 bits.
-    SignedFours,
-}
-
-impl RowFormat {
-    /// The bytes of a row in registers.
-    fn unpack(self, row: u128) -> u128 {
-        if self == Self::Plain {
-            return row;
-        }
-        (0..16).fold(0, |bytes, index| {
-            bytes | (self.element(row, index) & 0xff) << (8 * index)
-        })
-    }
-
-    /// The byte of an element in registers.
-    const fn element(self, row: u128, index: usize) -> u128 {
-        match self {
-            Self::Plain => row >> (8 * index) & 0xff,
-            Self::Sixes => row >> (6 * index) & 0x3f,
-            Self::Fours => (row >> (4 * index) & 0xf) << 2,
-            Self::SignedFours => {
-                let code = row >> (4 * index) & 0xf;
-                code | ((code >> 3) * 0xf0)
-            }
-        }
-    }
-}
-
 /// The shape of matrices that are loaded from or stored to rows with their own addresses.
 struct MatrixRows {
     size: [usize; 2],
@@ -111,7 +75,7 @@ struct MatrixRows {
     registers: usize,
     transposed: bool,
     layout: Layout,
-    format: RowFormat,
+    format: UnitFormat,
 }
 
 impl MatrixRows {
@@ -125,13 +89,13 @@ impl MatrixRows {
             _ => Role::C,
         };
         let format = if act.has(Modifier::B6x16P32) {
-            RowFormat::Sixes
+            UnitFormat::Sixes
         } else if act.has(Modifier::B4x16P64) {
-            RowFormat::Fours
+            UnitFormat::Fours
         } else if act.has(Modifier::S4) {
-            RowFormat::SignedFours
+            UnitFormat::SignedFours
         } else {
-            RowFormat::Plain
+            UnitFormat::Plain
         };
         Some(Self {
             size: [rows, columns],

@@ -246,6 +246,35 @@ impl Execution<'_> {
         Ok(())
     }
 
+    /// Arrives once at an mbarrier object, as an asynchronous operation that is complete.
+    pub(super) fn complete_arrival(
+        &mut self,
+        location: Location,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        let by_byte = core::mem::take(&mut self.by_byte);
+        let old = self.read(location, 8, lane)? as u64;
+        let object_before = Object::from_bits(old);
+        let operation = MbarrierOperation::new(
+            Action::MbarrierArrive,
+            lane,
+            location,
+            object_before.pending,
+            1,
+        );
+        if self.is_possible(operation.as_ref()) {
+            let mut object = object_before;
+            object.check_initialized(Action::MbarrierArrive, lane)?;
+            object.arrive(1, lane)?;
+            if object.odd != object_before.odd {
+                self.show_phase_event(operation.as_ref(), PhaseEvent::Completed);
+            }
+            self.write(location, 8, object.bits().into(), lane)?;
+        }
+        self.by_byte = by_byte;
+        Ok(())
+    }
+
     /// Shows an operation on an mbarrier object to the observer, and returns whether it is possible.
     fn is_possible(&self, operation: Option<&MbarrierOperation>) -> bool {
         let Some(operation) = operation else {

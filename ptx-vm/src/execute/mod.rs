@@ -37,6 +37,7 @@ mod run;
 mod shared_matrix;
 mod special;
 mod system_calls;
+mod tensor;
 mod touch;
 mod waits;
 mod warp;

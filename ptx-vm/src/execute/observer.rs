@@ -3,6 +3,7 @@
 use core::any::{Any, TypeId};
 use core::fmt::Debug;
 
+use ptx_analysis::internals::MatrixProduct;
 use ptx_isa::Action;
 
 use super::block::Block;
@@ -12,6 +13,7 @@ use super::groups::{CallFrame, LaneOutcome, LaneStep};
 use super::location::Location;
 use super::touch::Touch;
 use super::warp::Warp;
+use crate::memory::tensor::{Allocation, TensorAddress};
 use crate::program::Act;
 
 /// An operation of a lane on an mbarrier object.
@@ -118,6 +120,22 @@ pub(crate) trait Observer: Debug + Send {
 
     /// Called if no thread of a CTA can continue.
     fn stuck(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]);
+
+    /// Called before a lane reads a cell of the tensor memory of the CTA of a rank that was not written after the allocation of its column.
+    fn unwritten_tensor_cell(
+        &mut self,
+        _: &Execution<'_>,
+        _lane: usize,
+        _rank: usize,
+        _cell: TensorAddress,
+    ) {
+    }
+
+    /// Called after a product of matrices in tensor memory.
+    fn tensor_product(&mut self, _: &Execution<'_>, _: &MatrixProduct) {}
+
+    /// Called before the end of a CTA for each allocation of tensor memory that it did not free.
+    fn kept_tensor_columns(&mut self, _: &Grid<'_>, _: &Block, _: &Allocation) {}
 
     /// Called after the end of a CTA.
     fn ended(&mut self, grid: &Grid<'_>, block: &Block);

@@ -2,6 +2,8 @@
 
 use core::any::{Any, TypeId};
 
+use ptx_analysis::internals::MatrixProduct;
+
 use super::block::Block;
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
@@ -9,6 +11,7 @@ use super::groups::{CallFrame, LaneOutcome, LaneStep};
 use super::observer::{MbarrierOperation, Observer, PhaseEvent, Results};
 use super::touch::Touch;
 use super::warp::Warp;
+use crate::memory::tensor::{Allocation, TensorAddress};
 use crate::program::Act;
 
 /// Two observers of a launch. Lanes access memory if both allow it.
@@ -101,6 +104,27 @@ impl Observer for ObserverPair {
     fn stuck(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
         self.0.stuck(grid, block, warps);
         self.1.stuck(grid, block, warps);
+    }
+
+    fn unwritten_tensor_cell(
+        &mut self,
+        execution: &Execution<'_>,
+        lane: usize,
+        rank: usize,
+        cell: TensorAddress,
+    ) {
+        self.0.unwritten_tensor_cell(execution, lane, rank, cell);
+        self.1.unwritten_tensor_cell(execution, lane, rank, cell);
+    }
+
+    fn tensor_product(&mut self, execution: &Execution<'_>, product: &MatrixProduct) {
+        self.0.tensor_product(execution, product);
+        self.1.tensor_product(execution, product);
+    }
+
+    fn kept_tensor_columns(&mut self, grid: &Grid<'_>, block: &Block, allocation: &Allocation) {
+        self.0.kept_tensor_columns(grid, block, allocation);
+        self.1.kept_tensor_columns(grid, block, allocation);
     }
 
     fn ended(&mut self, grid: &Grid<'_>, block: &Block) {

@@ -13,6 +13,7 @@ use super::repeated_loop::Poll;
 use super::warp::Warp;
 use crate::error::{RunError, Wait};
 use crate::memory;
+use crate::memory::tensor::TensorMemory;
 
 /// The largest number of waits that are described.
 const MOST: usize = 16;
@@ -125,6 +126,7 @@ impl Waiting<'_> {
                 format!("for the lanes {missing:#010x} of their warp")
             }
             State::Matrix => "for the other lanes of their warp".into(),
+            State::TensorColumns => self.tensor_columns(),
         };
         Some(self.described(call.function, self.group.step_index, what))
     }
@@ -245,6 +247,18 @@ impl Waiting<'_> {
         let live: u32 = warps.map(|w| w.groups.live().count_ones()).sum();
         let arrived = self.cluster.arrived();
         format!("for the barrier of the cluster, at which {arrived} of {live}{BARRIER}")
+    }
+
+    fn tensor_columns(&self) -> String {
+        let memory = self.cluster.tensor(self.block.rank);
+        let allocated = memory.map(TensorMemory::describe_allocations);
+        let allocated = allocated.unwrap_or_else(|| "no columns".into());
+        match memory.and_then(|memory| memory.request) {
+            Some(_) => format!(
+                "for the other CTA of the pair or free columns of tensor memory, where allocated are {allocated}"
+            ),
+            None => format!("for free columns of tensor memory, where allocated are {allocated}"),
+        }
     }
 
     /// Adds the threads to those that wait for the same thing at the same instruction.

@@ -101,6 +101,13 @@ impl Model {
         }
     }
 
+    /// The method of the fifth generation of tensor cores for factors of a type, of which it adds 32 bytes at once. Factors of less than 8 bits count as
+    /// bytes.
+    pub(crate) fn tensor_memory_method(factors: ScalarType, half: bool) -> Method {
+        let block = 256 / usize::from(factors.bits()).max(8);
+        Method::Blocks(Self::Blackwell.rule(block, half))
+    }
+
     fn rule(self, block: usize, half: bool) -> Rule {
         let (bits, floors) = match self {
             Self::Volta => (23, [i32::MIN; 2]),

@@ -52,9 +52,25 @@ pub(crate) struct Operands {
 
 /// Multiplies matrices and adds the addend. Returns `None` if no tensor core multiplies the types.
 pub(crate) fn multiply(operation: &Operation, model: Model, operands: &Operands) -> Option<Matrix> {
+    let half = operation.c == ScalarType::F16 && operation.d == ScalarType::F16;
+    // Only one architecture has block scales.
+    let model = match operation.scales {
+        Some(_) => Model::BlackwellRtx,
+        None => model,
+    };
+    let method = operation.method(model, half);
+    multiply_by_method(operation, method, operands)
+}
+
+/// Multiplies matrices and adds the addend by a method for products of floating-point numbers.
+pub(crate) fn multiply_by_method(
+    operation: &Operation,
+    method: Method,
+    operands: &Operands,
+) -> Option<Matrix> {
     match (operation.a, operation.a.kind()) {
         (ScalarType::F64, _) => Some(doubles(operation.rounding, operands)),
-        (_, TypeKind::Float) => floats(operation, model, operands),
+        (_, TypeKind::Float) => floats(operation, method, operands),
         (_, TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits) => {
             Some(integers(operation, operands))
         }
@@ -177,18 +193,11 @@ impl Rows {
     }
 }
 
-fn floats(operation: &Operation, model: Model, operands: &Operands) -> Option<Matrix> {
+fn floats(operation: &Operation, method: Method, operands: &Operands) -> Option<Matrix> {
     let formats = [operation.a, operation.b].map(|ty| Format::of(ty, operation.padded));
     let [Some(first), Some(second)] = formats else {
         return None;
     };
-    let half = operation.c == ScalarType::F16 && operation.d == ScalarType::F16;
-    // Only one architecture has block scales.
-    let model = match operation.scales {
-        Some(_) => Model::BlackwellRtx,
-        None => model,
-    };
-    let method = operation.method(model, half);
     if let Method::Lanes { half } = method {
         return Some(in_lanes(operation, half, operands));
     }

@@ -87,6 +87,32 @@ impl Operation {
         })
     }
 
+    /// A product of the fifth generation of tensor cores, whose result has the type of the addend.
+    pub(crate) fn of_tensor_core(
+        product: MatrixProduct,
+        result: ScalarType,
+        padded: bool,
+        scales: Option<(ScalarType, usize)>,
+        saturates: bool,
+    ) -> Self {
+        let [a, b] = product.factors;
+        Self {
+            product,
+            shape: product.shape.map(|n| n as usize),
+            a,
+            b,
+            c: result,
+            d: result,
+            row_major: [true, false],
+            sparse: product.sparse,
+            padded,
+            scales,
+            saturates,
+            xor: false,
+            rounding: Modifier::Rn,
+        }
+    }
+
     /// Whether each eight lanes multiply their own matrices.
     pub(crate) fn quads(&self) -> bool {
         self.product.quads()

@@ -17,14 +17,19 @@ pub(crate) fn columns(operation: &Operation, metadata: &[u64; 32], selector: usi
         _ => stored,
     };
     Matrix::new([rows, stored], |row, element| {
-        let index = |unit: usize| unit_index(units, metadata, selector, row, unit);
-        let column = match bits {
-            4 => element / 4 * 8 + 2 * index(element / 2) + element % 2,
-            32 => element * 2 + index(2 * element) / 2,
-            _ => element / 2 * 4 + index(element),
-        };
-        column as u64
+        stored_column(bits, element, |unit| {
+            unit_index(units, metadata, selector, row, unit)
+        }) as u64
     })
+}
+
+/// The column of a stored element of `bits` bits. `index` gives the two bits of metadata of a unit.
+pub(crate) fn stored_column(bits: usize, element: usize, index: impl Fn(usize) -> usize) -> usize {
+    match bits {
+        4 => element / 4 * 8 + 2 * index(element / 2) + element % 2,
+        32 => element * 2 + index(2 * element) / 2,
+        _ => element / 2 * 4 + index(element),
+    }
 }
 
 /// The index of a stored unit of a row, which has `units` of them.

@@ -3,7 +3,8 @@
 mod copies;
 mod device;
 mod heap;
-mod swizzle;
+pub(crate) mod swizzle;
+pub(crate) mod tensor;
 mod value;
 
 pub(crate) use device::Device;

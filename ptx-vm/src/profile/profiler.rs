@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ptx_analysis::internals::MatrixProduct;
 use ptx_analysis::memory_access::requests::{passes, sectors};
 use ptx_ir::FuncId;
 use ptx_isa::{Action, StateSpace};
@@ -140,6 +141,21 @@ impl Observer for Profiler {
         let warp = execution.warp.first / LANES as u32;
         matrix.products += u64::from(warp.is_multiple_of(operation.product().warps));
         matrix.multiply_adds += operation.multiply_adds();
+    }
+
+    fn tensor_product(&mut self, execution: &Execution<'_>, product: &MatrixProduct) {
+        let count = self
+            .counts
+            .count_of_step(execution.function_id, execution.step_index);
+        let matrix = count.matrix.get_or_insert_with(|| MatrixProfile {
+            shape: product.shape,
+            factors: product.factors,
+            sparse: product.sparse,
+            products: 0,
+            multiply_adds: 0,
+        });
+        matrix.products += 1;
+        matrix.multiply_adds += product.multiply_adds();
     }
 
     fn mbarrier(&mut self, _: &Execution<'_>, _: &MbarrierOperation) -> bool {

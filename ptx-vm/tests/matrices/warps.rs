@@ -112,14 +112,3 @@ fn a_part_of_a_warp_is_an_error() {
     let error = launched(&kernel("sm_80", "", &body), 32);
     assert!(matches!(error.reason, StopReason::Invalid(_)), "{error}");
 }
-
-#[test]
-fn instructions_of_warp_groups_are_named() {
-    let text = kernel("sm_100a", "", "tcgen05.wait::ld.sync.aligned;\n");
-    let error = launched(&text, 128);
-    assert!(
-        matches!(error.reason, StopReason::Unsupported(_)),
-        "{error}"
-    );
-    assert!(error.to_string().contains("tcgen05.wait"), "{error}");
-}

@@ -1,0 +1,310 @@
+//! Loads from tensor memory to registers and stores to it (PTX ISA manual 9.7.16.8, with the fragments of 9.7.16.2.3).
+
+use ptx_isa::Modifier;
+
+use super::super::exchange::reduce_words;
+use super::super::execution::{Control, Execution, Failed, Outcome};
+use super::{invalid, unknown_operands};
+use crate::lanes::{LANES, Place};
+use crate::memory::tensor::{TENSOR_COLUMNS, TensorAddress, WARP_LANES, lane_mask};
+use crate::program::{Act, ActOperand};
+
+/// The shape of an access of a warp: the lanes of tensor memory, and the bits of each that are moved together.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Shape {
+    Lanes32x32,
+    Lanes16x64,
+    Lanes16x128,
+    Lanes16x256,
+    /// Two accesses to the same lanes, at different columns.
+    Lanes16x32Twice,
+}
+
+/// A cell of an access.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct FragmentCell {
+    /// The lane, from the first one of the access on.
+    row: usize,
+    /// The column, from the first one of its part on, in elements of 32 bits.
+    column: usize,
+    /// Whether it is in the second part.
+    is_second: bool,
+}
+
+impl Shape {
+    fn of(act: &Act) -> Option<Self> {
+        let shapes = [
+            (Modifier::D32x32b, Self::Lanes32x32),
+            (Modifier::D16x64b, Self::Lanes16x64),
+            (Modifier::D16x128b, Self::Lanes16x128),
+            (Modifier::D16x256b, Self::Lanes16x256),
+            (Modifier::D16x32bx2, Self::Lanes16x32Twice),
+        ];
+        let found = shapes.into_iter().find(|(modifier, _)| act.has(*modifier));
+        found.map(|(_, shape)| shape)
+    }
+
+    const fn rows(self) -> usize {
+        match self {
+            Self::Lanes32x32 => 32,
+            _ => 16,
+        }
+    }
+
+    /// The columns of each part, in elements of 32 bits, if each thread has `registers`.
+    const fn columns(self, registers: usize) -> usize {
+        match self {
+            Self::Lanes32x32 | Self::Lanes16x32Twice => registers,
+            Self::Lanes16x64 | Self::Lanes16x128 | Self::Lanes16x256 => 2 * registers,
+        }
+    }
+
+    /// The cell of a register of a thread.
+    const fn cell(self, thread: usize, register: usize) -> FragmentCell {
+        let (row, column) = match self {
+            Self::Lanes32x32 => (thread, register),
+            Self::Lanes16x64 => (
+                thread / 4 + 8 * (thread & 1),
+                2 * register + (thread >> 1 & 1),
+            ),
+            Self::Lanes16x128 => (
+                thread / 4 + 8 * (register & 1),
+                4 * (register / 2) + thread % 4,
+            ),
+            Self::Lanes16x256 => (
+                thread / 4 + 8 * (register >> 1 & 1),
+                8 * (register / 4) + 2 * (thread % 4) + (register & 1),
+            ),
+            Self::Lanes16x32Twice => (thread % 16, register),
+        };
+        FragmentCell {
+            row,
+            column,
+            is_second: matches!(self, Self::Lanes16x32Twice) && thread >= 16,
+        }
+    }
+}
+
+/// A load or a store of a warp, with the values of its operands.
+#[derive(Clone, Debug)]
+struct Transfer {
+    shape: Shape,
+    /// The first cells of both parts.
+    parts: [TensorAddress; 2],
+    /// Each register has two elements of 16 bits, which are in neighboring columns.
+    packed: bool,
+    /// The registers of each thread.
+    registers: Vec<Place>,
+    /// The register for the combination of the loaded values.
+    combination: Option<Place>,
+}
+
+impl Transfer {
+    /// The place of the lowest element of a register of a thread.
+    fn place(&self, thread: usize, register: usize) -> TensorAddress {
+        let cell = self.shape.cell(thread, register);
+        let part = self.parts[usize::from(cell.is_second)];
+        TensorAddress {
+            lane: part.lane + cell.row,
+            column: part.column + self.columns_per_register() * cell.column,
+        }
+    }
+
+    const fn columns_per_register(&self) -> usize {
+        if self.packed { 2 } else { 1 }
+    }
+
+    /// The number of columns of each part.
+    fn columns(&self) -> usize {
+        self.columns_per_register() * self.shape.columns(self.registers.len())
+    }
+
+    /// The parts, of which most shapes have one.
+    fn parts(&self) -> &[TensorAddress] {
+        match self.shape {
+            Shape::Lanes16x32Twice => &self.parts,
+            _ => &self.parts[..1],
+        }
+    }
+}
+
+impl Execution<'_> {
+    /// Loads cells to the registers of a warp.
+    pub(in crate::execute) fn tensor_load(&mut self, act: &Act) -> Outcome {
+        self.collectively(act, |execution, act| {
+            // The address is the first operand after the results.
+            let address = act
+                .operands
+                .iter()
+                .position(|operand| matches!(operand, Some(ActOperand::Address(_))))
+                .ok_or_else(|| unknown_operands(0))?;
+            let combination = (address == 2).then(|| act.place(1)).flatten();
+            let transfer = execution.transfer(act, 0, address, combination)?;
+            execution.check_transfer(&transfer)?;
+            execution.perform_load(act, &transfer)?;
+            Ok(Control::Next)
+        })
+    }
+
+    /// Stores the registers of a warp to cells.
+    pub(in crate::execute) fn tensor_store(&mut self, act: &Act) -> Outcome {
+        self.collectively(act, |execution, act| {
+            let data = act.operands.len().saturating_sub(1);
+            let transfer = execution.transfer(act, data, 0, None)?;
+            execution.check_transfer(&transfer)?;
+            execution.perform_store(&transfer);
+            Ok(Control::Next)
+        })
+    }
+
+    /// The operands of a load or a store. `data` and `address` are the indices of its registers and of its address, after which the distance of the second part
+    /// follows.
+    fn transfer(
+        &self,
+        act: &Act,
+        data: usize,
+        address: usize,
+        combination: Option<Place>,
+    ) -> Result<Transfer, Failed> {
+        let shape = Shape::of(act).ok_or_else(|| unknown_operands(0))?;
+        let mut addresses = [0; LANES];
+        for (lane, bits) in addresses.iter_mut().enumerate() {
+            *bits = self.tensor_operand(act, address, lane)?.into();
+        }
+        self.check_common(&addresses, "the address of tensor memory")?;
+        let bits = addresses[0] as u32;
+        let distance = match shape {
+            Shape::Lanes16x32Twice => self.lane_value(act, address + 1, 0).unwrap_or(0),
+            _ => 0,
+        };
+        let first = TensorAddress::from_bits(bits);
+        let second = TensorAddress::from_bits(bits.wrapping_add(distance as u32));
+        Ok(Transfer {
+            shape,
+            parts: [first, second],
+            packed: act.has(Modifier::Pack16b) || act.has(Modifier::Unpack16b),
+            registers: act.all_places(data).to_vec(),
+            combination,
+        })
+    }
+
+    /// An error if a warp may not access the cells.
+    fn check_transfer(&self, transfer: &Transfer) -> Result<(), Failed> {
+        let quarter = self.warp.first as usize / LANES % 4;
+        let accessible = quarter * WARP_LANES..(quarter + 1) * WARP_LANES;
+        let rows = transfer.shape.rows();
+        for part in transfer.parts() {
+            let lanes = part.lane..part.lane + rows;
+            if lanes.start < accessible.start || lanes.end > accessible.end || part.lane % rows != 0
+            {
+                let (first, last) = (lanes.start, lanes.end - 1);
+                let reason = format!(
+                    "warp {quarter} of a warpgroup accesses lanes {first} to {last} of tensor memory; it can access {rows} lanes from a multiple of {rows} on within lanes {} to {}",
+                    accessible.start,
+                    accessible.end - 1
+                );
+                return Err(invalid(reason, 0));
+            }
+            let columns = part.column..part.column + transfer.columns();
+            self.tensor_cells(self.block.rank, &lanes, &columns, 0)?;
+        }
+        Ok(())
+    }
+
+    fn perform_load(&mut self, act: &Act, transfer: &Transfer) -> Result<(), Failed> {
+        let rank = self.block.rank;
+        for part in transfer.parts() {
+            let lanes = lane_mask(part.lane, transfer.shape.rows());
+            let columns = part.column..part.column + transfer.columns();
+            self.show_unwritten(rank, lanes, columns, 0);
+        }
+        let Some(memory) = self.block.tensor(rank) else {
+            return Ok(());
+        };
+        let mut fragment = Vec::with_capacity(transfer.registers.len());
+        for register in 0..transfer.registers.len() {
+            fragment.push(core::array::from_fn(|thread| {
+                let place = transfer.place(thread, register);
+                let cell = memory.cell(place.lane, place.column);
+                let bits = if transfer.packed {
+                    let upper = memory.cell(place.lane, place.column + 1);
+                    cell & 0xffff | upper << 16
+                } else {
+                    cell
+                };
+                u64::from(bits)
+            }));
+        }
+        if let Some(combination) = transfer.combination {
+            let mut combined = [0; LANES];
+            for (thread, result) in combined.iter_mut().enumerate() {
+                let words: Vec<u32> = fragment
+                    .iter()
+                    .map(|register: &[u64; LANES]| register[thread] as u32)
+                    .collect();
+                let word = reduce_words(act, &words).ok_or_else(|| unknown_operands(0))?;
+                *result = word.into();
+            }
+            self.set_fragment(&[combination], &[combined]);
+        }
+        self.set_fragment(&transfer.registers, &fragment);
+        Ok(())
+    }
+
+    fn perform_store(&mut self, transfer: &Transfer) {
+        let fragment = self.fragment(&transfer.registers);
+        let rank = self.block.rank;
+        let Some(memory) = self.block.tensor_mut(rank) else {
+            return;
+        };
+        for (register, values) in fragment.iter().enumerate() {
+            for (thread, &bits) in values.iter().enumerate() {
+                let place = transfer.place(thread, register);
+                let bits = bits as u32;
+                let cells = [bits & 0xffff, bits >> 16];
+                let cells = if transfer.packed { &cells[..] } else { &[bits] };
+                memory.write_row(place.lane, place.column.min(TENSOR_COLUMNS), cells);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shape;
+
+    /// Each cell belongs to one register of one thread.
+    #[test]
+    fn fragments_cover_all_cells_once() {
+        for (shape, least) in [
+            (Shape::Lanes32x32, 1),
+            (Shape::Lanes16x64, 1),
+            (Shape::Lanes16x128, 2),
+            (Shape::Lanes16x256, 4),
+            (Shape::Lanes16x32Twice, 1),
+        ] {
+            for registers in [least, 2 * least, 8 * least] {
+                let mut cells = Vec::new();
+                for thread in 0..32 {
+                    for register in 0..registers {
+                        let cell = shape.cell(thread, register);
+                        cells.push((cell.is_second, cell.row, cell.column));
+                    }
+                }
+                cells.sort_unstable();
+                let parts = [false, true].into_iter().take(match shape {
+                    Shape::Lanes16x32Twice => 2,
+                    _ => 1,
+                });
+                let all: Vec<_> = parts
+                    .flat_map(|second| {
+                        (0..shape.rows()).flat_map(move |row| {
+                            (0..shape.columns(registers)).map(move |column| (second, row, column))
+                        })
+                    })
+                    .collect();
+                assert_eq!(cells, all, "{shape:?} {registers}");
+            }
+        }
+    }
+}

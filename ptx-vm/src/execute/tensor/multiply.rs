@@ -1,0 +1,625 @@
+//! Products of matrices in tensor memory (PTX ISA manual 9.7.16.10).
+
+use ptx_isa::{Modifier, ScalarType};
+
+use super::super::execution::{Control, Execution, Failed, Outcome};
+use super::super::location::Location;
+use super::{invalid, unknown_operands};
+use crate::lanes::{Place, half_to_single, lanes, single_to_half};
+use crate::matrix::datapath::Part;
+use crate::matrix::instruction::{Factor, Instruction, Kind, Variant};
+use crate::matrix::model::Model;
+use crate::matrix::multiply::{Matrix, Operands, multiply_by_method};
+use crate::matrix::shared::{Major, SharedMatrix};
+use crate::matrix::sparse::stored_column;
+use crate::matrix::zero_columns::ZeroColumns;
+use crate::memory::Swizzle;
+use crate::memory::tensor::{TENSOR_LANES, TensorAddress, TensorMemory, WARP_LANES, lane_mask};
+use crate::program::{Act, ActOperand};
+
+/// The bits of a cell of tensor memory.
+const CELL_BITS: usize = 32;
+/// The multiply-add operations that take as long as handling a byte.
+const MULTIPLY_ADDS: u64 = 2;
+
+/// The place of the first factor.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum FirstFactor {
+    Shared(SharedMatrix),
+    Tensor {
+        address: TensorAddress,
+        /// Each lane uses the row of the next lane, but for the last one.
+        is_shifted: bool,
+    },
+}
+
+/// A product, with the values of its operands.
+#[derive(Clone, Debug)]
+struct TensorProduct {
+    instruction: Instruction,
+    /// The CTAs that perform it.
+    ranks: Vec<usize>,
+    result: TensorAddress,
+    a: FirstFactor,
+    b: SharedMatrix,
+    metadata: Option<TensorAddress>,
+    scales: Option<[TensorAddress; 2]>,
+    /// The lanes of each CTA that are not written.
+    disabled_lanes: [u128; 2],
+    /// The result is added to the cells.
+    accumulates: bool,
+    /// The binary logarithm of the number by which the cells are divided before.
+    input_scale: u32,
+    zero_columns: Option<ZeroColumns>,
+    lane: usize,
+}
+
+/// Reads the operands of an instruction one after the other.
+struct OperandReader<'a> {
+    act: &'a Act,
+    index: usize,
+    lane: usize,
+}
+
+impl<'a> OperandReader<'a> {
+    const fn skip(&mut self) -> usize {
+        self.index += 1;
+        self.index - 1
+    }
+
+    fn address(&mut self, execution: &Execution<'_>) -> Result<TensorAddress, Failed> {
+        let index = self.skip();
+        let bits = execution.tensor_operand(self.act, index, self.lane)?;
+        Ok(TensorAddress::from_bits(bits))
+    }
+
+    /// The value of an optional operand.
+    fn value(&mut self, execution: &Execution<'_>) -> Option<u64> {
+        let index = self.skip();
+        execution.lane_value(self.act, index, self.lane)
+    }
+
+    fn places(&mut self) -> &'a [Place] {
+        let index = self.skip();
+        self.act.all_places(index)
+    }
+
+    fn is_address(&self) -> bool {
+        matches!(
+            self.act.operands.get(self.index),
+            Some(Some(ActOperand::Address(_)))
+        )
+    }
+}
+
+impl TensorProduct {
+    const fn rows_of_block(&self) -> usize {
+        self.instruction.datapath().rows_of_block()
+    }
+
+    /// The columns of the second factor that each CTA has.
+    const fn columns_of_block(&self) -> usize {
+        self.instruction.shape[1]
+            / if self.instruction.variant.is_pair {
+                2
+            } else {
+                1
+            }
+    }
+
+    /// The lane of a row of a part: the address of the result may state the second half of the lanes of each warp.
+    const fn lane(&self, part: &Part, row: usize) -> usize {
+        part.lane(row) + self.result.lane
+    }
+
+    /// The mask of the lanes of a part.
+    fn lanes(&self, part: &Part) -> u128 {
+        let rows = part.rows.clone();
+        rows.fold(0, |mask, row| mask | lane_mask(self.lane(part, row), 1))
+    }
+
+    /// The parts of the result that are computed separately: with scales, each warp of lanes has its own.
+    fn parts(&self) -> Vec<Part> {
+        let parts = self.instruction.datapath().parts();
+        match self.scales {
+            None => parts,
+            Some(_) => parts.iter().flat_map(Part::by_warp).collect(),
+        }
+    }
+}
+
+impl Execution<'_> {
+    /// Multiplies matrices, and writes the result to tensor memory or adds it there.
+    pub(in crate::execute) fn tensor_multiply(&mut self, act: &Act) -> Outcome {
+        for lane in lanes(self.active) {
+            let product = self.tensor_product(act, lane)?;
+            self.check_product(&product)?;
+            self.perform_product(&product)?;
+        }
+        Ok(Control::Next)
+    }
+
+    /// The operands of a product in a lane.
+    fn tensor_product(&self, act: &Act, lane: usize) -> Result<TensorProduct, Failed> {
+        let unknown = || unknown_operands(lane);
+        let variant = Variant::of(&act.modifiers).ok_or_else(unknown)?;
+        let mut operands = OperandReader {
+            act,
+            index: 0,
+            lane,
+        };
+        let result = operands.address(self)?;
+        let a = if operands.is_address() {
+            FirstFactor::Tensor {
+                address: operands.address(self)?,
+                is_shifted: act.has(Modifier::Ashift),
+            }
+        } else {
+            FirstFactor::Shared(shared_matrix(operands.value(self), lane)?)
+        };
+        let b = shared_matrix(operands.value(self), lane)?;
+        let metadata = match variant.is_sparse {
+            true => Some(operands.address(self)?),
+            false => None,
+        };
+        let descriptor = operands.value(self).ok_or_else(unknown)?;
+        let instruction = Instruction::decode(descriptor as u32, variant);
+        let instruction = instruction.map_err(|reason| invalid(reason, lane))?;
+        let scales = match instruction.scales {
+            Some(_) => Some([operands.address(self)?, operands.address(self)?]),
+            None => None,
+        };
+        let mut disabled_lanes = [0; 2];
+        if scales.is_none() && !variant.is_weight_stationary {
+            for (word, place) in operands.places().iter().enumerate() {
+                let bits = self.get(*place, lane) & u128::from(u32::MAX);
+                disabled_lanes[word / 4 % 2] |= bits << (32 * (word % 4));
+            }
+        }
+        let accumulates = operands.value(self).ok_or_else(unknown)? != 0;
+        let last = match scales {
+            Some(_) => None,
+            None => operands.value(self),
+        };
+        let is_stationary = variant.is_weight_stationary;
+        Ok(TensorProduct {
+            instruction,
+            ranks: self.tensor_ranks(act, lane)?,
+            result,
+            a,
+            b,
+            metadata,
+            scales,
+            disabled_lanes,
+            accumulates,
+            input_scale: last.filter(|_| !is_stationary).unwrap_or(0) as u32,
+            zero_columns: last.filter(|_| is_stationary).map(ZeroColumns::new),
+            lane,
+        })
+    }
+
+    /// An error if operands are not where the manual allows them.
+    fn check_product(&self, product: &TensorProduct) -> Result<(), Failed> {
+        let fail = |reason: String| Err(invalid(reason, product.lane));
+        let datapath = product.instruction.datapath();
+        let lane = product.result.lane;
+        let expected: &[usize] = if datapath.has_half_of_lanes() {
+            &[0, 16]
+        } else {
+            &[0]
+        };
+        if !expected.contains(&lane) {
+            return fail(format!(
+                "the result starts at lane {lane} of tensor memory; expected one of {expected:?}"
+            ));
+        }
+        let mut addresses = vec![("the metadata", product.metadata)];
+        if let FirstFactor::Tensor {
+            address,
+            is_shifted,
+        } = product.a
+        {
+            addresses.push(("the first factor", Some(address)));
+            if is_shifted && datapath.rows_of_block() != TENSOR_LANES {
+                return fail(format!(
+                    "`.ashift` needs 128 rows in each CTA; there are {}",
+                    datapath.rows_of_block()
+                ));
+            }
+        }
+        for (name, address) in addresses {
+            if let Some(address) = address
+                && address.lane != lane
+            {
+                return fail(format!(
+                    "{name} starts at lane {} of tensor memory; expected lane {lane}, where the result starts",
+                    address.lane
+                ));
+            }
+        }
+        let transposed = |matrix: &SharedMatrix, factor: Factor| {
+            let is_wide = product.instruction.element_bits() == 32;
+            let has_wide_atoms = matrix.swizzle == Swizzle::Bytes128Atom32;
+            factor.is_transposed && is_wide != has_wide_atoms
+        };
+        let a_is_wrong = match &product.a {
+            FirstFactor::Shared(matrix) => transposed(matrix, product.instruction.a),
+            FirstFactor::Tensor { .. } => product.instruction.a.is_transposed,
+        };
+        if a_is_wrong || transposed(&product.b, product.instruction.b) {
+            return fail(
+                "a factor is transposed that does not allow it: in tensor memory, or with a swizzling mode for elements of another size".into(),
+            );
+        }
+        let greatest = match product.instruction.variant.kind {
+            Kind::F16 | Kind::Tf32 => 15,
+            _ => 0,
+        };
+        if product.input_scale > greatest {
+            let scale = product.input_scale;
+            return fail(format!(
+                "the input is scaled by 2^-{scale}; the greatest exponent is {greatest}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn perform_product(&mut self, product: &TensorProduct) -> Result<(), Failed> {
+        let lane = product.lane;
+        let operation = product.instruction.operation();
+        let work = operation.multiply_adds() / MULTIPLY_ADDS;
+        let worked = self.warp.work(work, self.grid);
+        worked.map_err(|reason| (reason, lane))?;
+        let half = operation.d == ScalarType::F16;
+        let method = Model::tensor_memory_method(operation.a, half);
+        let b = self.second_factor(product)?;
+        let mut a_of_block = Vec::new();
+        for &rank in &product.ranks {
+            a_of_block.push(match &product.a {
+                FirstFactor::Shared(matrix) => {
+                    let factor = product.instruction.a;
+                    let lines = 0..product.rows_of_block();
+                    let stored = product.instruction.stored();
+                    Some(self.shared_factor(product, rank, matrix, factor, lines, stored)?)
+                }
+                FirstFactor::Tensor { .. } => None,
+            });
+        }
+        for part in product.parts() {
+            let operands =
+                self.operands_of_part(product, &part, &b, a_of_block[part.block].as_ref())?;
+            let result = multiply_by_method(&operation, method, &operands);
+            let result = result.ok_or_else(|| unknown_operands(lane))?;
+            self.write_part(product, &part, &result);
+        }
+        self.observe(|observer, execution| {
+            observer.tensor_product(execution, &product.instruction.product());
+        });
+        Ok(())
+    }
+
+    /// A factor in shared memory, with a row for each row of the first or column of the second factor in a range of lines.
+    fn shared_factor(
+        &mut self,
+        product: &TensorProduct,
+        rank: usize,
+        matrix: &SharedMatrix,
+        factor: Factor,
+        lines: core::ops::Range<usize>,
+        depth: usize,
+    ) -> Result<Matrix, Failed> {
+        let bits = product.instruction.element_bits();
+        let format = product.instruction.unit_format(factor.ty);
+        let mask = u128::MAX >> (128 - bits);
+        let elements_of_unit = 128 / bits;
+        let mut elements = vec![0; lines.len() * depth];
+        let (major, lines_in_memory, units) = if factor.is_transposed {
+            let units = lines.start / elements_of_unit..lines.end.div_ceil(elements_of_unit);
+            (Major::Mn, 0..depth, units)
+        } else {
+            (Major::K, lines.clone(), 0..depth.div_ceil(elements_of_unit))
+        };
+        for line in lines_in_memory {
+            for unit in units.clone() {
+                self.handle(16, product.lane)?;
+                let address = matrix.unit_address(major, line as u64, unit as u64);
+                let bytes = self.read(Location::Shared(rank, address), 16, product.lane)?;
+                let bytes = format.expand(bytes);
+                for index in 0..elements_of_unit {
+                    let element = unit * elements_of_unit + index;
+                    let (row, column) = if factor.is_transposed {
+                        (element, line)
+                    } else {
+                        (line, element)
+                    };
+                    if lines.contains(&row) && column < depth {
+                        elements[(row - lines.start) * depth + column] =
+                            (bytes >> (bits * index) & mask) as u64;
+                    }
+                }
+            }
+        }
+        Ok(Matrix {
+            size: [lines.len(), depth],
+            elements,
+        })
+    }
+
+    /// The second factor, of which each CTA has half of the columns.
+    fn second_factor(&mut self, product: &TensorProduct) -> Result<Matrix, Failed> {
+        let [rows, columns, depth] = product.instruction.shape;
+        let width = product.columns_of_block();
+        let first = product.zero_columns.map_or(0, ZeroColumns::shift);
+        let mut blocks = Vec::new();
+        for &rank in &product.ranks {
+            let factor = product.instruction.b;
+            let lines = first..first + width;
+            blocks.push(self.shared_factor(product, rank, &product.b, factor, lines, depth)?);
+        }
+        let is_zero = |column: usize| {
+            let zero_columns = product.zero_columns;
+            zero_columns.is_some_and(|zeros| zeros.is_zero(rows, columns, column))
+        };
+        let zeros: Vec<bool> = (0..columns).map(is_zero).collect();
+        Ok(Matrix::new([depth, columns], |k, column| {
+            if zeros[column] {
+                0
+            } else {
+                blocks[column / width].at(column % width, k)
+            }
+        }))
+    }
+
+    /// The operands of the product that gives a part of the result.
+    fn operands_of_part(
+        &self,
+        product: &TensorProduct,
+        part: &Part,
+        b: &Matrix,
+        shared_a: Option<&Matrix>,
+    ) -> Result<Operands, Failed> {
+        let rank = product.ranks[part.block];
+        let columns = part.columns.clone();
+        let stored = product.instruction.stored();
+        let sign = if product.instruction.is_negated {
+            product.instruction.sign_bit()
+        } else {
+            0
+        };
+        let rows = part.rows.start;
+        let mut a = match (shared_a, product.a) {
+            (Some(a), _) => Matrix::new([part.rows.len(), stored], |row, k| a.at(rows + row, k)),
+            (
+                None,
+                FirstFactor::Tensor {
+                    address,
+                    is_shifted,
+                },
+            ) => self.factor_in_tensor_memory(product, part, address, is_shifted)?,
+            (None, FirstFactor::Shared(_)) => return Err(unknown_operands(product.lane)),
+        };
+        for element in &mut a.elements {
+            *element ^= sign;
+        }
+        Ok(Operands {
+            a,
+            b: Matrix::new([b.size[0], columns.len()], |k, column| {
+                b.at(k, columns.start + column)
+            }),
+            c: self.addend(product, part)?,
+            columns: match product.metadata {
+                Some(metadata) => Some(self.columns_of_stored(product, part, metadata)?),
+                None => None,
+            },
+            scales: match product.scales {
+                Some(addresses) => Some(self.scales_of_part(product, rank, part, addresses)?),
+                None => None,
+            },
+        })
+    }
+
+    /// Checks cells of some lanes that are read.
+    fn read_cells(
+        &self,
+        product: &TensorProduct,
+        rank: usize,
+        lanes: u128,
+        columns: core::ops::Range<usize>,
+    ) -> Result<&TensorMemory, Failed> {
+        let end = (u128::BITS - lanes.leading_zeros()) as usize;
+        self.tensor_cells(rank, &(0..end), &columns, product.lane)?;
+        self.show_unwritten(rank, lanes, columns.clone(), product.lane);
+        self.tensor_cells(rank, &(0..end), &columns, product.lane)
+    }
+
+    /// The rows of the first factor for a part of the result.
+    fn factor_in_tensor_memory(
+        &self,
+        product: &TensorProduct,
+        part: &Part,
+        address: TensorAddress,
+        is_shifted: bool,
+    ) -> Result<Matrix, Failed> {
+        let bits = product.instruction.element_bits();
+        let stored = product.instruction.stored();
+        let columns = address.column..address.column + (stored * bits).div_ceil(CELL_BITS);
+        let rank = product.ranks[part.block];
+        let memory = self.read_cells(product, rank, product.lanes(part), columns)?;
+        let elements_of_cell = CELL_BITS / bits;
+        let mask = u64::from(u32::MAX >> (CELL_BITS - bits));
+        Ok(Matrix::new([part.rows.len(), stored], |row, k| {
+            let lane = product.lane(part, part.rows.start + row);
+            let lane = if is_shifted {
+                (lane + 1).min(TENSOR_LANES - 1)
+            } else {
+                lane
+            };
+            let cell = memory.cell(lane, address.column + k / elements_of_cell);
+            u64::from(cell) >> (bits * (k % elements_of_cell)) & mask
+        }))
+    }
+
+    /// The cells that the product is added to.
+    fn addend(&self, product: &TensorProduct, part: &Part) -> Result<Matrix, Failed> {
+        let size = [part.rows.len(), part.columns.len()];
+        let first = product.result.column;
+        let columns = first..first + part.columns.len();
+        let rank = product.ranks[part.block];
+        let lanes = product.lanes(part);
+        if !product.accumulates {
+            let end = (u128::BITS - lanes.leading_zeros()) as usize;
+            self.tensor_cells(rank, &(0..end), &columns, product.lane)?;
+            return Ok(Matrix::new(size, |_, _| 0));
+        }
+        let lanes = lanes & !product.disabled_lanes[part.block];
+        let memory = self.read_cells(product, rank, lanes, columns)?;
+        let factor = f32::from_bits((127 - product.input_scale) << 23);
+        let ty = product.instruction.result;
+        Ok(Matrix::new(size, |row, column| {
+            let lane = product.lane(part, part.rows.start + row);
+            let cell = memory.cell(lane, first + column);
+            let bits = match (ty, product.input_scale) {
+                (ScalarType::F16, 0) => cell & 0xffff,
+                (_, 0) | (ScalarType::S32, _) => cell,
+                (ScalarType::F16, _) => single_to_half(
+                    (f32::from_bits(half_to_single(cell & 0xffff)) * factor).to_bits(),
+                ),
+                _ => (f32::from_bits(cell) * factor).to_bits(),
+            };
+            bits.into()
+        }))
+    }
+
+    /// The columns of the stored elements of a sparse first factor.
+    fn columns_of_stored(
+        &self,
+        product: &TensorProduct,
+        part: &Part,
+        metadata: TensorAddress,
+    ) -> Result<Matrix, Failed> {
+        let bits = product.instruction.element_bits();
+        let stored = product.instruction.stored();
+        let is_spread = bits >= 16;
+        let first = metadata.column + product.instruction.selector;
+        let columns = first..first + if is_spread { 1 } else { 2 };
+        let rank = product.ranks[part.block];
+        // Groups of 16 lanes have the metadata of their rows together.
+        let lanes = product.lanes(part);
+        let memory = self.read_cells(product, rank, lanes, columns)?;
+        let mut elements = Vec::with_capacity(part.rows.len() * stored);
+        for row in part.rows.clone() {
+            let lane = product.lane(part, row);
+            let word = if is_spread {
+                let group = lane & !15 | lane & 7;
+                let shift = 16 * (lane / 8 % 2);
+                let half = |lane: usize| u64::from(memory.cell(lane, first)) >> shift & 0xffff;
+                half(group) | half(group | 8) << 16
+            } else {
+                u64::from(memory.cell(lane, first)) | u64::from(memory.cell(lane, first + 1)) << 32
+            };
+            let index = |unit: usize| (word >> (2 * unit) & 3) as usize;
+            check_metadata(word, bits, product.lane)?;
+            elements.extend((0..stored).map(|element| stored_column(bits, element, index) as u64));
+        }
+        Ok(Matrix {
+            size: [part.rows.len(), stored],
+            elements,
+        })
+    }
+
+    /// The scales of the rows and columns of a part, which is in the lanes of one warp. Each warp has a copy of all scales.
+    fn scales_of_part(
+        &self,
+        product: &TensorProduct,
+        rank: usize,
+        part: &Part,
+        addresses: [TensorAddress; 2],
+    ) -> Result<[Matrix; 2], Failed> {
+        let Some(scales) = product.instruction.scales else {
+            return Err(unknown_operands(product.lane));
+        };
+        let warp = product.lane(part, part.rows.start) / WARP_LANES * WARP_LANES;
+        // Rows are counted in the CTA, and columns in the part.
+        let lines = [part.rows.clone(), 0..part.columns.len()];
+        let totals = [product.rows_of_block(), part.columns.len()];
+        let mut matrices = Vec::with_capacity(2);
+        for (factor, lines) in lines.into_iter().enumerate() {
+            // Four or eight columns have the words of all lines; further bytes are in the next as many.
+            let group = totals[factor].div_ceil(TENSOR_LANES) * 4;
+            let address = addresses[factor];
+            let first_byte = scales.first_bytes[factor];
+            let place = |line: usize, scale: usize| {
+                let byte = first_byte + scale;
+                let column = address.column + line / WARP_LANES + byte / 4 * group;
+                (warp + line % WARP_LANES, column, byte % 4)
+            };
+            let mut elements = Vec::with_capacity(lines.len() * scales.count);
+            for scale in 0..scales.count {
+                for first in lines.clone().step_by(WARP_LANES) {
+                    let (lane, column, _) = place(first, scale);
+                    let mask = lane_mask(lane, WARP_LANES.min(lines.end - first));
+                    self.read_cells(product, rank, mask, column..column + 1)?;
+                }
+            }
+            let memory = self
+                .block
+                .tensor(rank)
+                .ok_or_else(|| unknown_operands(product.lane))?;
+            for line in lines.clone() {
+                elements.extend((0..scales.count).map(|scale| {
+                    let (lane, column, byte) = place(line, scale);
+                    u64::from(memory.cell(lane, column) >> (8 * byte) & 0xff)
+                }));
+            }
+            matrices.push(Matrix {
+                size: [lines.len(), scales.count],
+                elements,
+            });
+        }
+        <[Matrix; 2]>::try_from(matrices).map_err(|_| unknown_operands(product.lane))
+    }
+
+    /// Writes a part of the result to its lanes that are not disabled.
+    fn write_part(&mut self, product: &TensorProduct, part: &Part, result: &Matrix) {
+        let rank = product.ranks[part.block];
+        let disabled = product.disabled_lanes[part.block];
+        for row in part.rows.clone() {
+            let lane = product.lane(part, row);
+            if disabled >> (lane % TENSOR_LANES) & 1 == 1 {
+                continue;
+            }
+            let first = (row - part.rows.start) * part.columns.len();
+            let elements = &result.elements[first..first + part.columns.len()];
+            let cells: Vec<u32> = elements.iter().map(|&element| element as u32).collect();
+            let address = TensorAddress {
+                lane,
+                column: product.result.column,
+            };
+            self.write_tensor_row(rank, address, &cells);
+        }
+    }
+}
+
+/// An error if metadata of four bits do not state two different places, or for elements of 32 bits the halves of one.
+fn check_metadata(word: u64, bits: usize, lane: usize) -> Result<(), Failed> {
+    let count = if bits >= 16 { 8 } else { 16 };
+    for chunk in 0..count {
+        let code = word >> (4 * chunk) & 0xf;
+        let is_valid = match bits {
+            32 => matches!(code, 0b0100 | 0b1110),
+            _ => code & 3 != code >> 2,
+        };
+        if !is_valid {
+            let reason = format!(
+                "the metadata of the sparse factor contains {code:#06b}, which has no meaning"
+            );
+            return Err(invalid(reason, lane));
+        }
+    }
+    Ok(())
+}
+
+fn shared_matrix(descriptor: Option<u64>, lane: usize) -> Result<SharedMatrix, Failed> {
+    let descriptor = descriptor.ok_or_else(|| unknown_operands(lane))?;
+    SharedMatrix::of_tensor_core(descriptor).map_err(|reason| invalid(reason, lane))
+}
