@@ -179,7 +179,7 @@ impl Access {
             .chain(registers)
             .flat_map(|word| word.to_le_bytes())
             .collect();
-        let (bytes, _) = launch_with(&text, &bytes, Launch::new("k").shape(1, 128)).unwrap();
+        let bytes = launch_with(&text, &bytes, Launch::new("k").shape(1, 128)).unwrap();
         let words: Vec<u32> = bytes
             .chunks(4)
             .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
@@ -236,7 +236,7 @@ fn run(target: &str, words: [u32; 4], body: &str) -> Result<[u32; 4], String> {
          tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;\nEND: ret;\n}}\n"
     );
     let bytes = words.map(u32::to_le_bytes).concat();
-    let (bytes, _) = launch_with(&text, &bytes, Launch::new("k").shape(1, 64))
+    let bytes = launch_with(&text, &bytes, Launch::new("k").shape(1, 64))
         .map_err(|error| error.to_string())?;
     let word =
         |index: usize| u32::from_le_bytes(bytes[4 * index..4 * index + 4].try_into().unwrap());

@@ -15,7 +15,7 @@ fn run_launch(body: &str, cluster: u32, launch: Launch) -> Result<Vec<u32>, RunE
          .reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<8>; .reg .b32 %warp; .reg .b64 %out;\n.shared .align 16 .b32 address[8];\n\
          ld.param.u64 %out, [data];\nmov.u32 %r0, %tid.x;\nshr.u32 %warp, %r0, 5;\n{body}\nEND: ret;\n}}\n"
     );
-    let (bytes, _) = launch_with(&text, &[0; 128], launch)?;
+    let bytes = launch_with(&text, &[0; 128], launch)?;
     let words = bytes.chunks(4);
     Ok(words
         .map(|word| u32::from_le_bytes(word.try_into().unwrap()))

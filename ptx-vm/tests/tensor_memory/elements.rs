@@ -121,8 +121,13 @@ impl Layout {
     ) -> (Self, usize) {
         let start = start.next_multiple_of(1024);
         let wide = mn_major && per_unit == 4;
-        let choices: &[usize] = if wide { &[1] } else { &[0, 2, 4, 6] };
-        let swizzle = random.pick(choices);
+        // Lines along the sum are not longer than the rows of the pattern.
+        let longest = k.div_ceil(per_unit) * 16;
+        let choices: Vec<usize> = [0, 2, 4, 6]
+            .into_iter()
+            .filter(|&mode| mode == 0 || mn_major || row_bytes(mode) >= longest)
+            .collect();
+        let swizzle = if wide { 1 } else { random.pick(&choices) };
         let units = match swizzle {
             1 | 2 => 8,
             4 => 4,

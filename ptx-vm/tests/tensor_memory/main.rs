@@ -12,7 +12,7 @@ mod scaled;
 mod sparse;
 mod weights;
 
-use ptx_vm::{Checks, Launch, Machine, Outcome, RunError};
+use ptx_vm::{Checker, Launch, Machine, Profile, Report, RunError};
 
 /// The bytes of the buffer in shared memory.
 pub(crate) const BUFFER: usize = 1 << 16;
@@ -67,16 +67,16 @@ impl Experiment {
         };
         let multicast = match blocks {
             1 => ".b64 [barrier];".to_owned(),
-            _ => ".shared::cluster.multicast::cluster.b64 [barrier], 3;".to_owned(),
+            _ => ".shared::cluster.multicast::cluster.b64 [barrier], %mask;".to_owned(),
         };
         let declared = chunk();
         let mut text = format!(
             ".version 9.0\n.target {target}\n.address_size 64\n\
              .visible .entry k(.param .u64 data) {cluster} .reqntid 128\n{{\n\
-             .reg .pred %p<8>; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .b32 {declared};\n.reg .b32 %taddr; .reg .b32 %buffer; .reg .b64 %data; .reg .b64 %cells;\n\
+             .reg .pred %p<8>; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .b32 {declared};\n.reg .b32 %taddr; .reg .b32 %buffer; .reg .b16 %mask; .reg .b64 %data; .reg .b64 %cells;\n\
              .shared .align 1024 .b8 buffer[{BUFFER}];\n.shared .align 8 .b64 barrier; .shared .align 4 .b32 address;\n\
              ld.param.u64 %data, [data];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\nmul.lo.u32 %r1, %r1, {size};\ncvt.u64.u32 %rd0, %r1;\nadd.s64 %data, %data, %rd0;\n\
-             mov.u32 %buffer, buffer;\nshl.b32 %r2, %r0, 4;\nadd.u32 %r3, %buffer, %r2;\ncvt.u64.u32 %rd1, %r2;\nadd.s64 %rd1, %rd1, %data;\nmov.u32 %r4, 0;\n\
+             mov.b16 %mask, 3;\nmov.u32 %buffer, buffer;\nshl.b32 %r2, %r0, 4;\nadd.u32 %r3, %buffer, %r2;\ncvt.u64.u32 %rd1, %r2;\nadd.s64 %rd1, %rd1, %data;\nmov.u32 %r4, 0;\n\
              COPY: ld.global.v4.b32 {{%r5, %r6, %r7, %r8}}, [%rd1];\nst.shared.v4.b32 [%r3], {{%r5, %r6, %r7, %r8}};\n\
              add.u32 %r3, %r3, 2048;\nadd.s64 %rd1, %rd1, 2048;\nadd.u32 %r4, %r4, 2048;\nsetp.lt.u32 %p0, %r4, {BUFFER};\n@%p0 bra COPY;\n\
              setp.eq.u32 %p1, %r0, 0;\n@%p1 mbarrier.init.shared.b64 [barrier], 1;\nfence.mbarrier_init.release.cluster;\nfence.proxy.async;\n\
@@ -123,30 +123,58 @@ impl Experiment {
         BUFFER + 4 * 128 * self.columns
     }
 
-    /// Runs the kernel with checkers; returns the cells of each CTA and the outcome.
-    pub(crate) fn run_checked(&self, checks: Checks) -> Result<(Vec<Vec<u32>>, Outcome), RunError> {
-        let text = self.text();
+    /// The bytes that the kernel reads.
+    fn input(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (shared, cells) in self.shared.iter().zip(&self.cells) {
             assert_eq!((shared.len(), cells.len()), (BUFFER, 128 * self.columns));
             bytes.extend(shared);
             bytes.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));
         }
-        let mut launch = Launch::new("k").shape(self.shared.len() as u32, 128);
-        launch.checks = checks;
-        let (bytes, outcome) = launch_with(&text, &bytes, launch)?;
+        bytes
+    }
+
+    fn launch(&self) -> Launch {
+        Launch::new("k").shape(self.shared.len() as u32, 128)
+    }
+
+    /// The cells of each CTA after the instructions.
+    pub(crate) fn try_run(&self) -> Result<Vec<Vec<u32>>, RunError> {
+        let bytes = launch_with(&self.text(), &self.input(), self.launch())?;
         let cells = bytes.chunks(self.bytes_of_block()).map(|block| {
             let cells = block[BUFFER..].chunks(4);
             cells
                 .map(|cell| u32::from_le_bytes(cell.try_into().unwrap()))
                 .collect()
         });
-        Ok((cells.collect(), outcome))
+        Ok(cells.collect())
     }
 
-    /// The cells of each CTA after the instructions.
-    pub(crate) fn try_run(&self) -> Result<Vec<Vec<u32>>, RunError> {
-        Ok(self.run_checked(Checks::default())?.0)
+    /// The reports of a checker.
+    pub(crate) fn reports(&self, checker: Checker) -> Vec<Report> {
+        let module = module(&self.text());
+        self.launched(&module, self.launch().check(checker))
+            .reports()
+            .to_vec()
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        let module = module(&self.text());
+        let mut launch = self.launch();
+        launch.profile = true;
+        self.launched(&module, launch).profile().unwrap().clone()
+    }
+
+    /// The machine after a launch.
+    fn launched<'m>(&self, module: &'m ptx_ir::Module, launch: Launch) -> Machine<'m> {
+        let mut machine = Machine::new(module);
+        let input = self.input();
+        let data = machine.allocate(input.len() as u64).unwrap();
+        machine.write(data, &input).unwrap();
+        machine
+            .launch(&launch.argument(data.to_le_bytes()))
+            .unwrap();
+        machine
     }
 
     pub(crate) fn run(&self) -> Vec<Vec<u32>> {
@@ -178,18 +206,14 @@ fn module(text: &str) -> ptx_ir::Module {
 }
 
 /// Launches a kernel with the address of some bytes, and returns them after it.
-pub(crate) fn launch_with(
-    text: &str,
-    bytes: &[u8],
-    launch: Launch,
-) -> Result<(Vec<u8>, Outcome), RunError> {
+pub(crate) fn launch_with(text: &str, bytes: &[u8], launch: Launch) -> Result<Vec<u8>, RunError> {
     let module = module(text);
     let mut machine = Machine::new(&module);
     assert_eq!(machine.unsupported().next(), None);
     let data = machine.allocate(bytes.len() as u64).unwrap();
     machine.write(data, bytes)?;
-    let outcome = machine.launch(&launch.argument(data.to_le_bytes()))?;
-    Ok((machine.read(data, bytes.len())?, outcome))
+    machine.launch(&launch.argument(data.to_le_bytes()))?;
+    machine.read(data, bytes.len())
 }
 
 /// Pseudorandom numbers.
