@@ -18,7 +18,7 @@ pub(crate) static TCGEN05_ALLOC: [Form; 2] = [ // tcgen05.alloc
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_rules(&[must_agree(1, Enforcement::Warning), deny(C::All(&[C::Filled(4), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
-        .with_effects(&TCGEN05_ALLOC_EFFECTS).does(Action::TensorAllocate),
+        .with_effects(&TCGEN05_ALLOC_EFFECTS).does(Action::Undescribed),
 ];
 
 const TCGEN05_DEALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
@@ -31,7 +31,7 @@ pub(crate) static TCGEN05_DEALLOC: [Form; 2] = [ // tcgen05.dealloc
         .with_operands(&[
             op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)]).with_rules(&[must_agree(1, Enforcement::Warning)])
-        .with_effects(&TCGEN05_DEALLOC_EFFECTS).does(Action::TensorFree),
+        .with_effects(&TCGEN05_DEALLOC_EFFECTS).does(Action::Undescribed),
 ];
 
 const TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
@@ -118,7 +118,7 @@ pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [ // tcgen05.ld.red.spc
             op("redval", 2, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)])
-        .does(Action::TensorLoad),
+        .does(Action::Undescribed),
 ];
 
 const TCGEN05_LD_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
@@ -130,7 +130,7 @@ pub(crate) static TCGEN05_LD_SPCOMPRESS: [Form; 1] = [ // tcgen05.ld.spcompress
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)])
-        .does(Action::TensorLoad),
+        .does(Action::Undescribed),
 ];
 
 const TCGEN05_ST_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
@@ -306,7 +306,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -316,7 +316,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -327,7 +327,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -338,7 +338,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
 ];
 
 const TCGEN05_MMA_2_COLLECTOR_B_OPT: &Slot = &slot(".collector_b", &[M::CollectorBFill, M::CollectorBUse, M::CollectorBLastuse, M::CollectorBDiscard]).optional();

@@ -5,6 +5,7 @@ use ptx_isa::{Modifier, ScalarType};
 use super::super::execution::{Control, Execution, Failed, Outcome};
 use super::super::location::Location;
 use super::{invalid, unknown_operands};
+use crate::error::StopReason;
 use crate::lanes::{Place, half_to_single, lanes, single_to_half};
 use crate::matrix::datapath::Part;
 use crate::matrix::instruction::{Factor, Instruction, Kind, Variant};
@@ -142,7 +143,11 @@ impl Execution<'_> {
     /// The operands of a product in a lane.
     fn tensor_product(&self, act: &Act, lane: usize) -> Result<TensorProduct, Failed> {
         let unknown = || unknown_operands(lane);
-        let variant = Variant::of(&act.modifiers).ok_or_else(unknown)?;
+        let undescribed = || {
+            let reason = "it multiplies types that the PTX ISA manual does not describe";
+            (StopReason::Unsupported(reason.into()), lane)
+        };
+        let variant = Variant::of(&act.modifiers).ok_or_else(undescribed)?;
         let mut operands = OperandReader {
             act,
             index: 0,
