@@ -134,6 +134,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX1401", include_str!("../../pages/PTX1401.md")),
     ("PTX1402", include_str!("../../pages/PTX1402.md")),
     ("PTX1403", include_str!("../../pages/PTX1403.md")),
+    ("PTX1405", include_str!("../../pages/PTX1405.md")),
     ("PTX1411", include_str!("../../pages/PTX1411.md")),
     ("PTX1412", include_str!("../../pages/PTX1412.md")),
     ("PTX1421", include_str!("../../pages/PTX1421.md")),
