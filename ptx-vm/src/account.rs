@@ -18,6 +18,7 @@ pub(crate) enum Purpose {
     Registers,
     Output,
     Checkers,
+    AsynchronousOperations,
 }
 
 impl Purpose {
@@ -31,6 +32,7 @@ impl Purpose {
             Self::Registers => "the registers of a call need",
             Self::Output => "the output of `printf` needs",
             Self::Checkers => "the checkers need",
+            Self::AsynchronousOperations => "pending asynchronous operations need",
         }
     }
 }

@@ -9,6 +9,7 @@ use ptx_ir::{FuncId, FunctionKind, InstId, Module};
 use ptx_isa::{SpecialReg, Target};
 
 use crate::account::MEMORY;
+use crate::asynchrony::Asynchrony;
 use crate::check::{
     Allocations, CheckResults, Checker, Checkers, Checks, Objects, Owner, Report, Sites,
     WrittenBytes,
@@ -99,6 +100,8 @@ pub struct Launch {
     pub profile: bool,
     /// The order in which CTAs start and warps run, on one host thread; `None` for the order of their indices.
     pub schedule: Option<Schedule>,
+    /// The time at which asynchronous operations are performed: later times make missing waits visible.
+    pub asynchrony: Asynchrony,
     /// The seed of the random initial contents of shared memory, which the hardware leaves undefined; `None` for zeros.
     pub shared_seed: Option<u64>,
 }
@@ -119,6 +122,7 @@ impl Launch {
             checks: Checks::NONE,
             profile: false,
             schedule: None,
+            asynchrony: Asynchrony::Immediate,
             shared_seed: None,
         }
     }
@@ -408,6 +412,7 @@ impl<'m> Machine<'m> {
             model: Model::of(model),
             progress,
             schedule: launch.schedule,
+            asynchrony: launch.asynchrony,
             shared_seed: launch.shared_seed,
             observer: options.observer,
             output: Mutex::default(),

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod asynchrony;
 mod check;
 mod diagnostic;
 mod error;
@@ -47,6 +48,7 @@ mod schedule;
 mod shape;
 mod trace;
 
+pub use asynchrony::{Asynchrony, UnknownAsynchrony};
 pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};
 pub use error::{RunError, StopReason, Wait};
 pub use execute::performs;

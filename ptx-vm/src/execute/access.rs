@@ -3,6 +3,7 @@
 use ptx_isa::TypeKind;
 
 use super::addresses::{Addresses, any_lane, check_alignment};
+use super::asynchronous::Pass;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Location, Memory};
 use super::touch::Use;
@@ -199,7 +200,17 @@ impl Execution<'_> {
 
 impl Execution<'_> {
     /// Reads a power of two of at most 16 bytes in a lane, at a multiple of their number.
+    ///
+    /// When a pending operation is performed, an impossible read gives zero.
     pub(super) fn read(&self, location: Location, bytes: u8, lane: usize) -> Result<u128, Failed> {
+        let value = self.try_read(location, bytes, lane);
+        match self.pass {
+            Pass::Perform => Ok(value.unwrap_or(0)),
+            Pass::Whole | Pass::Announce => value,
+        }
+    }
+
+    fn try_read(&self, location: Location, bytes: u8, lane: usize) -> Result<u128, Failed> {
         if self.by_byte && !self.touch_one(location, Use::Read, bytes, lane) {
             return Ok(0);
         }
@@ -221,7 +232,23 @@ impl Execution<'_> {
     }
 
     /// Writes a power of two of at most 16 bytes in a lane, at a multiple of their number.
+    ///
+    /// When a pending operation is performed, an impossible write is skipped; when it is announced, nothing is written.
     pub(super) fn write(
+        &mut self,
+        location: Location,
+        bytes: u8,
+        value: u128,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        let written = self.try_write(location, bytes, value, lane);
+        match self.pass {
+            Pass::Perform => Ok(()),
+            Pass::Whole | Pass::Announce => written,
+        }
+    }
+
+    fn try_write(
         &mut self,
         location: Location,
         bytes: u8,
@@ -237,7 +264,17 @@ impl Execution<'_> {
             Location::Global(address) => self.grid.device.fault(address, bytes.into()),
             _ => Fault::OutOfBounds(address),
         };
+        let announced = self.pass == Pass::Announce;
         let written = match location {
+            Location::Global(address) if announced => {
+                self.grid.device.check(address, bytes.into()).ok()
+            }
+            Location::Shared(rank, address) if announced => {
+                let memory = self.block.shared(rank);
+                memory
+                    .and_then(|m| memory::read(m, address, bytes))
+                    .map(drop)
+            }
             Location::Global(address) => self.grid.device.write(address, bytes, value).ok(),
             Location::Shared(rank, address) => {
                 let memory = self.block.shared_mut(rank);

@@ -6,10 +6,9 @@ use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use super::location::{Location, generic};
 use super::matrix::is_matrix_action;
-use super::touch::Use;
 use crate::error::StopReason;
 use crate::lanes::{Place, lanes};
-use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
+use crate::program::{Act, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
 
 /// The operands of an instruction with a barrier of the CTA.
 pub(crate) struct BarrierOperands {
@@ -52,11 +51,9 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         | Action::TensorFenceAfter
         | Action::Fence
         | Action::Hint
-        | Action::GridDependency
-        | Action::CopyCommit
-        | Action::CopyWait
-        | Action::BulkCommit
-        | Action::BulkWait => |_, _| Ok(Control::Next),
+        | Action::GridDependency => |_, _| Ok(Control::Next),
+        Action::CopyCommit | Action::BulkCommit => Execution::commit_group,
+        Action::CopyWait | Action::BulkWait => Execution::wait_for_groups,
         Action::CachePolicy => |execution, act| execution.for_each_lane(act, |_, _| 0),
         Action::ToGeneric => Execution::add_window,
         Action::FromGeneric => Execution::subtract_window,
@@ -184,7 +181,7 @@ impl Execution<'_> {
     }
 
     /// The value of an operand in a lane; `None` if the operand is absent.
-    fn operand(&self, act: &Act, index: usize, lane: usize) -> Option<u64> {
+    pub(super) fn operand(&self, act: &Act, index: usize, lane: usize) -> Option<u64> {
         Some(self.get(act.place(index)?, lane) as u64)
     }
 
@@ -286,86 +283,6 @@ impl Execution<'_> {
             call.top = end;
         }
         self.for_each_lane(act, |_, _| start)
-    }
-
-    /// Copies bytes to shared memory. The copy is complete at once.
-    fn copy(&mut self, act: &Act) -> Outcome {
-        let first = self.first();
-        let addresses = act.addresses();
-        let [target, source] = addresses[..] else {
-            return Err((
-                StopReason::Unsupported("unsupported addresses".into()),
-                first,
-            ));
-        };
-        let operands: Vec<Place> = (2..act.operands.len())
-            .filter_map(|index| act.place(index))
-            .collect();
-        for lane in lanes(self.active) {
-            let mut values = operands.iter().map(|place| self.get(*place, lane) as u64);
-            let size = values.next().unwrap_or(0);
-            let value_after_size = values.next().unwrap_or(0);
-            // The operand after the size is the number of bytes that are read, or a predicate that all are ignored.
-            let read_bytes = match operands.get(1) {
-                Some(Place::Predicate(_)) if value_after_size != 0 => 0,
-                Some(Place::Word(_)) => value_after_size.min(size),
-                _ => size,
-            };
-            let source = self.location(&source, lane);
-            let target = self.location(&target, lane);
-            self.copy_block(source, target, read_bytes, size, lane)?;
-        }
-        Ok(Control::Next)
-    }
-
-    /// Writes `size` bytes: those that are read from the source, and then zeros. It is one access to each memory.
-    fn copy_block(
-        &mut self,
-        source: Location,
-        target: Location,
-        read_bytes: u64,
-        size: u64,
-        lane: usize,
-    ) -> Result<(), Failed> {
-        let is_observed = core::mem::replace(&mut self.by_byte, false);
-        let mut read_bytes = read_bytes;
-        if is_observed {
-            let accessed = |count: u64| count.min(u8::MAX.into()) as u8;
-            if read_bytes > 0 && !self.touch_one(source, Use::Read, accessed(read_bytes), lane) {
-                read_bytes = 0;
-            }
-            if !self.touch_one(target, Use::Write, accessed(size), lane) {
-                self.by_byte = is_observed;
-                return Ok(());
-            }
-        }
-        let copied = (0..size).try_for_each(|offset| {
-            let byte = if offset < read_bytes {
-                self.read(source.plus(offset), 1, lane)?
-            } else {
-                0
-            };
-            self.write(target.plus(offset), 1, byte, lane)
-        });
-        self.by_byte = is_observed;
-        copied
-    }
-
-    /// Writes a byte to all bytes of a range.
-    fn fill(&mut self, act: &Act) -> Outcome {
-        for lane in lanes(self.active) {
-            let Some(Some(ActOperand::Address(address))) = act.operands.first() else {
-                continue;
-            };
-            let size = self.operand(act, 1, lane).unwrap_or(0);
-            let value = u128::from(self.operand(act, 2, lane).unwrap_or(0) & 0xff);
-            let target = self.location(address, lane);
-            for offset in 0..size {
-                self.handle(1, lane)?;
-                self.write(target.plus(offset), 1, value, lane)?;
-            }
-        }
-        Ok(Control::Next)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use core::cell::RefCell;
 
+use super::asynchronous::AsyncQueue;
 use super::observer::Observer;
 use crate::memory::tensor::TensorMemory;
 
@@ -37,6 +38,8 @@ pub(crate) struct ClusterState {
     pub(crate) arrived: u32,
     /// The number of complete phases of the barrier of the cluster.
     pub(crate) phase: u64,
+    /// The asynchronous operations that are performed later; `None` if all are performed at once.
+    pub(super) queue: Option<Box<AsyncQueue>>,
     /// The observer of the execution.
     pub(crate) observer: Option<ObserverCell>,
 }

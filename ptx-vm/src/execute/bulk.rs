@@ -1,12 +1,13 @@
-//! Asynchronous bulk copies and stores, and requests that a cluster is canceled. All of them complete immediately, so waits return at once.
+//! Asynchronous bulk copies, stores and atomic operations, and requests that a cluster is canceled.
 
 use ptx_isa::Modifier;
 
+use super::asynchronous::{AsyncOperation, Completes, GroupKind, Pass, SourceRange};
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
 use crate::error::StopReason;
-use crate::lanes::lanes;
-use crate::program::{Act, ActOperand};
+use crate::lanes::{Place, lanes};
+use crate::program::{Act, ActOperand, ChangedElement};
 
 impl Act {
     /// Whether the action writes to several CTAs of the cluster.
@@ -14,6 +15,17 @@ impl Act {
         self.modifiers
             .iter()
             .any(|m| m.text().starts_with(".multicast"))
+    }
+
+    /// The places of all operands other than addresses.
+    fn all_values(&self) -> impl Iterator<Item = Place> + '_ {
+        self.operands.iter().flatten().flat_map(|operand| {
+            let places: &[Place] = match operand {
+                ActOperand::Places(places) => places,
+                ActOperand::Address(_) => &[],
+            };
+            places.iter().copied()
+        })
     }
 }
 
@@ -23,40 +35,108 @@ const ALL_BYTES: u64 = 0xffff;
 /// The answer to a request that is refused.
 const REFUSED: u128 = 0;
 
-/// The copy of a lane.
-struct BulkCopy {
+/// The copy of a block of memory to one CTA or to global memory.
+#[derive(Clone, Debug)]
+pub(super) struct BulkCopy {
     source: Location,
     target: Location,
     bytes: u64,
+    /// The masks of the copied bytes of the first, the inner and the last units of 16 bytes.
+    masks: UnitMasks,
     /// The mbarrier object where the copy completes.
+    object: Option<Location>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct UnitMasks {
+    first: u64,
+    inner: u64,
+    last: u64,
+}
+
+impl BulkCopy {
+    /// The mask of the copied bytes of the unit at an offset.
+    const fn mask(&self, offset: u64) -> u64 {
+        let mut mask = self.masks.inner;
+        if offset == 0 {
+            mask &= self.masks.first;
+        }
+        if offset + 16 >= self.bytes {
+            mask &= self.masks.last;
+        }
+        mask
+    }
+}
+
+/// The combination of the elements of a block of memory with those at another place.
+#[derive(Clone, Debug)]
+pub(super) struct BulkReduction {
+    source: Location,
+    target: Location,
+    bytes: u64,
+    element: ChangedElement,
+    /// The mbarrier object where the operation completes.
+    object: Option<Location>,
+}
+
+/// Stores of consecutive elements.
+#[derive(Clone, Debug)]
+pub(super) struct AsyncStore {
+    target: Location,
+    /// The bytes of an element.
+    bytes: u8,
+    elements: Vec<u128>,
+    /// The mbarrier object where the stores complete.
+    object: Option<Location>,
+}
+
+impl AsyncStore {
+    fn all_bytes(&self) -> u64 {
+        u64::from(self.bytes) * self.elements.len() as u64
+    }
+}
+
+/// An atomic operation on an element in memory.
+#[derive(Clone, Debug)]
+pub(super) struct AsyncReduction {
+    target: Location,
+    element: ChangedElement,
+    /// The values of the operands.
+    values: Vec<(Place, u128)>,
+    /// The mbarrier object where the operation completes.
+    object: Option<Location>,
+}
+
+/// The operands of a bulk operation of a lane.
+struct BulkOperands {
+    source: Location,
+    target: Location,
+    bytes: u64,
     object: Option<Location>,
     /// The values of the operands after the number of bytes.
     further_operands: Vec<u64>,
 }
 
-impl BulkCopy {
-    /// The mask of the copied bytes of the unit at an offset.
-    fn mask(&self, act: &Act, offset: u64) -> u64 {
-        if act.has(Modifier::CpMask) {
-            return self
-                .further_operands
-                .last()
-                .map_or(ALL_BYTES, |mask| mask & ALL_BYTES);
-        }
-        let mut mask = ALL_BYTES;
-        if act.has(Modifier::IgnoreOob) {
+impl BulkOperands {
+    fn masks(&self, act: &Act) -> UnitMasks {
+        let mut masks = UnitMasks {
+            first: ALL_BYTES,
+            inner: ALL_BYTES,
+            last: ALL_BYTES,
+        };
+        if act.has(Modifier::CpMask)
+            && let Some(mask) = self.further_operands.last()
+        {
+            masks.inner = mask & ALL_BYTES;
+        } else if act.has(Modifier::IgnoreOob) {
             let ignored = |operand: usize| {
                 let bytes = self.further_operands.get(operand);
                 bytes.map_or(0, |bytes| bytes % 16)
             };
-            if offset == 0 {
-                mask &= ALL_BYTES << ignored(0);
-            }
-            if offset + 16 >= self.bytes {
-                mask &= ALL_BYTES >> ignored(1);
-            }
+            masks.first = ALL_BYTES << ignored(0) & ALL_BYTES;
+            masks.last = ALL_BYTES >> ignored(1);
         }
-        mask
+        masks
     }
 
     /// The ranks of the CTAs to whose shared memory the bytes are copied; `None` for the location that the address names.
@@ -71,49 +151,90 @@ impl BulkCopy {
             vec![None]
         }
     }
+
+    const fn source_range(&self) -> SourceRange {
+        SourceRange {
+            start: self.source,
+            bytes: self.bytes,
+        }
+    }
+}
+
+/// The completion mechanism of an operation on a number of bytes: an mbarrier object, or without one a bulk group.
+const fn completion(object: Option<Location>, bytes: u64) -> Completes {
+    match object {
+        Some(object) => Completes::Transactions { object, bytes },
+        None => Completes::Group(GroupKind::Bulk),
+    }
 }
 
 impl Execution<'_> {
-    /// Copies bytes; with `.multicast::cluster` to the same offset in several CTAs of the cluster.
+    /// Starts copies of bytes; with `.multicast::cluster` to the same offset in several CTAs of the cluster.
     pub(super) fn bulk_copy(&mut self, act: &Act) -> Outcome {
         for lane in lanes(self.active) {
-            let copy = self.bulk_copy_of_lane(act, lane)?;
-            for rank in copy.target_ranks(act) {
-                let target = in_block(copy.target, rank);
-                for offset in (0..copy.bytes).step_by(16) {
-                    self.handle(16, lane)?;
-                    let mask = copy.mask(act, offset);
-                    self.copy_unit(copy.source.plus(offset), target.plus(offset), mask, lane)?;
-                }
-                if let Some(object) = copy.object {
-                    let object = in_block(object, rank);
-                    self.complete_transactions(object, copy.bytes, lane)?;
-                }
+            let operands = self.bulk_operands(act, lane)?;
+            for rank in operands.target_ranks(act) {
+                let copy = BulkCopy {
+                    source: operands.source,
+                    target: in_block(operands.target, rank),
+                    bytes: operands.bytes,
+                    masks: operands.masks(act),
+                    object: operands.object.map(|object| in_block(object, rank)),
+                };
+                let completes = completion(copy.object, copy.bytes);
+                let source = Some(operands.source_range());
+                self.start(AsyncOperation::BulkCopy(copy), completes, source, lane)?;
             }
         }
         Ok(Control::Next)
     }
 
-    /// Combines the elements at the source with those at the target.
+    pub(super) fn perform_bulk_copy(&mut self, copy: &BulkCopy, lane: usize) -> Result<(), Failed> {
+        for offset in (0..copy.bytes).step_by(16) {
+            self.handle(16, lane)?;
+            let (source, target) = (copy.source.plus(offset), copy.target.plus(offset));
+            self.copy_unit(source, target, copy.mask(offset), lane)?;
+        }
+        self.complete_if_any(copy.object, copy.bytes, lane)
+    }
+
+    /// Starts combinations of the elements at the source with those at the target.
     pub(super) fn bulk_reduce(&mut self, act: &Act) -> Outcome {
         for lane in lanes(self.active) {
-            let copy = self.bulk_copy_of_lane(act, lane)?;
+            let operands = self.bulk_operands(act, lane)?;
             let Some(element) = &act.element else {
                 return Err(unsupported_operands(lane));
             };
-            for offset in (0..copy.bytes).step_by(element.bytes.max(1).into()) {
-                self.handle(element.bytes.into(), lane)?;
-                let (target, source) = (copy.target.plus(offset), copy.source.plus(offset));
-                self.change(element, target, Some(source), lane)?;
-            }
-            if let Some(object) = copy.object {
-                self.complete_transactions(object, copy.bytes, lane)?;
-            }
+            let reduction = BulkReduction {
+                source: operands.source,
+                target: operands.target,
+                bytes: operands.bytes,
+                element: element.clone(),
+                object: operands.object,
+            };
+            let completes = completion(operands.object, operands.bytes);
+            let operation = AsyncOperation::BulkReduction(reduction);
+            self.start(operation, completes, Some(operands.source_range()), lane)?;
         }
         Ok(Control::Next)
     }
 
-    /// Performs an atomic operation, and completes its bytes at an mbarrier object if there is one.
+    pub(super) fn perform_bulk_reduction(
+        &mut self,
+        reduction: &BulkReduction,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        let element = &reduction.element;
+        for offset in (0..reduction.bytes).step_by(element.bytes.max(1).into()) {
+            self.handle(element.bytes.into(), lane)?;
+            let (target, source) = (reduction.target.plus(offset), reduction.source.plus(offset));
+            self.change(element, target, Some(source), lane)?;
+        }
+        self.complete_if_any(reduction.object, reduction.bytes, lane)
+    }
+
+    /// Starts atomic operations, which complete their bytes at an mbarrier object. Without one, nothing says when they are complete, and they are
+    /// performed at once.
     pub(super) fn reduce_async(&mut self, act: &Act) -> Outcome {
         let addresses = act.addresses();
         for lane in lanes(self.active) {
@@ -121,13 +242,39 @@ impl Execution<'_> {
                 return Err(unsupported_operands(lane));
             };
             let target = self.location(address, lane);
-            self.change(element, target, None, lane)?;
-            if let Some(object) = addresses.get(1) {
-                let object = self.location(object, lane);
-                self.complete_transactions(object, element.bytes.into(), lane)?;
-            }
+            let Some(object) = addresses.get(1) else {
+                self.change(element, target, None, lane)?;
+                continue;
+            };
+            let object = self.location(object, lane);
+            let reduction = AsyncReduction {
+                target,
+                element: element.clone(),
+                values: act
+                    .all_values()
+                    .map(|place| (place, self.get(place, lane)))
+                    .collect(),
+                object: Some(object),
+            };
+            let completes = completion(Some(object), element.bytes.into());
+            self.start(AsyncOperation::Reduction(reduction), completes, None, lane)?;
         }
         Ok(Control::Next)
+    }
+
+    pub(super) fn perform_async_reduction(
+        &mut self,
+        reduction: &AsyncReduction,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        if self.pass == Pass::Perform {
+            for (place, value) in &reduction.values {
+                self.set(*place, lane, *value);
+            }
+        }
+        let element = &reduction.element;
+        self.change(element, reduction.target, None, lane)?;
+        self.complete_if_any(reduction.object, element.bytes.into(), lane)
     }
 
     /// Writes the answer to a request that a cluster that has not begun is canceled (9.7.13.17), and completes its bytes at an mbarrier object, in this
@@ -147,8 +294,13 @@ impl Execution<'_> {
             let target = self.location(&target, lane);
             let object = self.location(&object, lane);
             for &rank in &ranks {
-                self.write(in_block(target, rank), 16, REFUSED, lane)?;
-                self.complete_transactions(in_block(object, rank), 16, lane)?;
+                let store = AsyncStore {
+                    target: in_block(target, rank),
+                    bytes: 16,
+                    elements: vec![REFUSED],
+                    object: Some(in_block(object, rank)),
+                };
+                self.start_store(store, lane)?;
             }
         }
         Ok(Control::Next)
@@ -164,14 +316,14 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
-    fn bulk_copy_of_lane(&self, act: &Act, lane: usize) -> Result<BulkCopy, Failed> {
+    fn bulk_operands(&self, act: &Act, lane: usize) -> Result<BulkOperands, Failed> {
         let addresses = act.addresses();
         let ([target, source] | [target, source, _]) = &addresses[..] else {
             return Err(unsupported_operands(lane));
         };
         let values = act.values();
         let mut values = values.iter().map(|place| self.get(*place, lane) as u64);
-        Ok(BulkCopy {
+        Ok(BulkOperands {
             source: self.location(source, lane),
             target: self.location(target, lane),
             bytes: values.next().unwrap_or(0),
@@ -199,7 +351,8 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Stores values, and completes their bytes at an mbarrier object.
+    /// Starts stores of values, which complete their bytes at an mbarrier object. Without one, nothing says when they are complete, and they are
+    /// performed at once.
     pub(super) fn store_async(&mut self, act: &Act) -> Outcome {
         let addresses = act.addresses();
         let places = act.operands.iter().find_map(|o| match o {
@@ -211,21 +364,49 @@ impl Execution<'_> {
         else {
             return Err(unsupported_operands(self.first()));
         };
-        let bytes = (ty.bits() / 8) as u8;
         for lane in lanes(self.active) {
-            let target = self.location(address, lane);
-            for (index, place) in (0u64..).zip(places) {
-                let bits = self.get(*place, lane);
-                let location = target.plus(index * u64::from(bytes));
-                self.write(location, bytes, bits, lane)?;
-            }
-            if let Some(object) = addresses.get(1) {
-                let object = self.location(object, lane);
-                let stored_bytes = u64::from(bytes) * places.len() as u64;
-                self.complete_transactions(object, stored_bytes, lane)?;
-            }
+            let store = AsyncStore {
+                target: self.location(address, lane),
+                bytes: (ty.bits() / 8) as u8,
+                elements: places.iter().map(|place| self.get(*place, lane)).collect(),
+                object: addresses.get(1).map(|object| self.location(object, lane)),
+            };
+            self.start_store(store, lane)?;
         }
         Ok(Control::Next)
+    }
+
+    fn start_store(&mut self, store: AsyncStore, lane: usize) -> Result<(), Failed> {
+        if store.object.is_none() {
+            return self.perform_async_store(&store, lane);
+        }
+        let completes = completion(store.object, store.all_bytes());
+        self.start(AsyncOperation::Store(store), completes, None, lane)
+    }
+
+    pub(super) fn perform_async_store(
+        &mut self,
+        store: &AsyncStore,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        for (index, bits) in (0u64..).zip(&store.elements) {
+            let location = store.target.plus(index * u64::from(store.bytes));
+            self.write(location, store.bytes, *bits, lane)?;
+        }
+        self.complete_if_any(store.object, store.all_bytes(), lane)
+    }
+
+    /// Completes bytes at an mbarrier object, if there is one.
+    fn complete_if_any(
+        &mut self,
+        object: Option<Location>,
+        bytes: u64,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        match object {
+            Some(object) => self.complete_transactions(object, bytes, lane),
+            None => Ok(()),
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::asynchronous::{AsyncQueue, perform_all, perform_old};
 use super::block::{BARRIERS, Barrier, Block, ClusterState, ObserverCell};
+use super::execution::Failed;
 use super::grid::{Failure, Grid};
 use super::groups::State;
 use super::observer::Observer;
@@ -37,13 +39,7 @@ impl Pace {
 struct Round {
     /// The number of steps of all warps.
     steps: u64,
-    completes_barrier: bool,
-}
-
-impl Round {
-    const fn makes_progress(&self) -> bool {
-        self.steps > 0 || self.completes_barrier
-    }
+    makes_progress: bool,
 }
 
 /// The result of a look at the threads of a cluster.
@@ -117,6 +113,11 @@ impl Cluster {
                 shared: (0..count)
                     .map(|rank| shared_at_first(grid, index, rank, bytes))
                     .collect(),
+                queue: AsyncQueue::new(
+                    grid.asynchrony,
+                    grid.clusters().number(index),
+                    grid.account(),
+                ),
                 ..ClusterState::default()
             },
             stuck: false,
@@ -253,7 +254,7 @@ impl Cluster {
             match (changed, covered) {
                 (true, _) => return Ok(Look::Changes),
                 (false, true) => return Ok(Look::Repeats),
-                (false, false) if steps >= max_steps || !round.makes_progress() => {
+                (false, false) if steps >= max_steps || !round.makes_progress => {
                     return Ok(Look::Unknown);
                 }
                 (false, false) => {}
@@ -278,7 +279,7 @@ impl Cluster {
         while steps_left > 0 && !self.is_done() {
             let round = self.round(grid, Pace::Run(steps_left))?;
             steps_left = steps_left.saturating_sub(round.steps);
-            if !round.makes_progress() {
+            if !round.makes_progress {
                 break;
             }
             progress = true;
@@ -318,9 +319,10 @@ impl Cluster {
         }
         completes_barrier |= self.complete_cluster_barrier(grid);
         completes_barrier |= self.resume_allocations();
+        let performs_operations = self.perform_due_operations(grid)?;
         Ok(Round {
             steps,
-            completes_barrier,
+            makes_progress: steps > 0 || completes_barrier || performs_operations,
         })
     }
 
@@ -339,6 +341,45 @@ impl Cluster {
             }
         }
         any_resumed
+    }
+
+    /// Performs the asynchronous operations that are pending at the end of the cluster, or have been for long; returns whether there were any.
+    fn perform_due_operations(&mut self, grid: &Grid<'_>) -> Result<bool, RunError> {
+        if self.cluster_state.queue.is_none() {
+            return Ok(false);
+        }
+        if self.is_done() {
+            self.perform_operations(grid, perform_all)
+        } else {
+            self.perform_operations(grid, perform_old)
+        }
+    }
+
+    /// Performs all pending asynchronous operations, so that threads which do not wait for their completion see their effects; returns whether there were
+    /// any.
+    pub(super) fn perform_all_operations(
+        &mut self,
+        grid: &Grid<'_>,
+        observer: &mut Option<ObserverCell>,
+    ) -> Result<bool, RunError> {
+        self.with_observer(grid, observer, |cluster| {
+            cluster.perform_operations(grid, perform_all)
+        })
+    }
+
+    /// Calls a function that performs pending operations with the state of the cluster in its first CTA.
+    fn perform_operations(
+        &mut self,
+        grid: &Grid<'_>,
+        perform: impl FnOnce(&mut Block, &Grid<'_>) -> Result<bool, Failed>,
+    ) -> Result<bool, RunError> {
+        let Some((block, _)) = self.blocks.first_mut() else {
+            return Ok(false);
+        };
+        block.cluster_state = core::mem::take(&mut self.cluster_state);
+        let performed = perform(block, grid);
+        self.cluster_state = core::mem::take(&mut block.cluster_state);
+        performed.map_err(|failed| grid.error(Failure::without_step(failed), block.index, 0))
     }
 
     /// Completes the barrier of the cluster if all threads arrived.
@@ -413,15 +454,8 @@ fn run_block(
                 Ok(())
             }
         };
-        counted.map_err(|reason| {
-            let failure = Failure {
-                reason,
-                function: None,
-                step_index: 0,
-                lane: 0,
-            };
-            grid.error(failure, block.index, first)
-        })?;
+        counted
+            .map_err(|reason| grid.error(Failure::without_step((reason, 0)), block.index, first))?;
         if matches!(pace, Pace::Look(_)) && has_changed(block) {
             break;
         }

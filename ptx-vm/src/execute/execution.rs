@@ -4,6 +4,7 @@ use ptx_isa::TypeKind;
 use ptx_semantics::fold::Operation;
 use ptx_semantics::internals::fold_with_choices;
 
+use super::asynchronous::Pass;
 use super::block::Block;
 use super::grid::Grid;
 use super::groups::State;
@@ -31,6 +32,8 @@ pub(crate) struct Execution<'e> {
     pub(crate) active: u32,
     /// Whether the observer sees accesses to memory one by one.
     pub(super) by_byte: bool,
+    /// The part of asynchronous operations that is performed.
+    pub(super) pass: Pass,
 }
 
 /// The work of an instruction that is evaluated lane by lane, as the number of bytes whose handling takes as long.

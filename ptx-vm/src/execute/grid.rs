@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 
+use super::execution::Failed;
 use crate::account::{Account, Purpose};
+use crate::asynchrony::Asynchrony;
 use crate::error::{RunError, StopReason};
 use crate::executor::Progress;
 use crate::launch::LaunchLimits;
@@ -52,6 +54,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) observer: Option<&'a dyn StepObserver>,
     /// The order of CTAs and warps.
     pub(crate) schedule: Option<Schedule>,
+    /// The time at which asynchronous operations are performed.
+    pub(crate) asynchrony: Asynchrony,
     /// The seed of what shared memory holds at first.
     pub(crate) shared_seed: Option<u64>,
     pub(crate) heap: &'a Heap,
@@ -73,6 +77,18 @@ pub(crate) struct Failure {
     pub(crate) function: Option<FuncId>,
     pub(crate) step_index: u32,
     pub(crate) lane: usize,
+}
+
+impl Failure {
+    /// A failure that no step of the lane caused.
+    pub(crate) fn without_step((reason, lane): Failed) -> Self {
+        Self {
+            reason,
+            function: None,
+            step_index: 0,
+            lane,
+        }
+    }
 }
 
 impl Grid<'_> {
@@ -163,7 +179,9 @@ impl Grid<'_> {
 
     /// Whether the CTAs may run on several threads of the host.
     pub(super) fn is_independent(&self) -> bool {
-        self.schedule.is_none() && self.program.is_independent(self.kernel)
+        self.schedule.is_none()
+            && self.asynchrony == Asynchrony::Immediate
+            && self.program.is_independent(self.kernel)
     }
 
     /// Counts the CTAs of a cluster that came to its end.
@@ -255,11 +273,15 @@ impl Clusters {
         [number % x, number / x % y, number / (x * y)].map(|i| i as u32)
     }
 
+    /// The number of a cluster, by `%clusterid`.
+    pub(super) fn number(self, [a, b, c]: [u32; 3]) -> u64 {
+        let [x, y, _] = self.counts();
+        u64::from(a) + x * (u64::from(b) + y * u64::from(c))
+    }
+
     /// The number of the cluster with this CTA.
     pub(crate) fn of_block(self, index: [u32; 3]) -> u64 {
-        let [x, y, _] = self.counts();
-        let [a, b, c] = core::array::from_fn(|i| u64::from(index[i] / self.cluster[i].max(1)));
-        a + x * (b + y * c)
+        self.number(core::array::from_fn(|i| index[i] / self.cluster[i].max(1)))
     }
 
     /// The number of the cluster with this CTA, by its linear index.

@@ -2,6 +2,7 @@
 
 use ptx_isa::{Action, Modifier};
 
+use super::asynchronous::{AsyncOperation, Completes, Pass};
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
 use super::observer::{MbarrierOperation, PhaseEvent};
@@ -53,6 +54,7 @@ impl Object {
                 | Action::MbarrierComplete
                 | Action::MbarrierArrive
                 | Action::MbarrierDrop
+                | Action::CopyArrive
         );
         if needed && self.expected == 0 {
             Err(uninitialized(lane))
@@ -78,6 +80,18 @@ impl Object {
     const fn perform(&mut self, bytes: u64) {
         self.transactions = self.transactions.wrapping_sub(bytes as i32);
         self.complete();
+    }
+
+    /// Completes what an operation that was pending completes.
+    const fn complete_pending(&mut self, completes: Completes) {
+        match completes {
+            Completes::Transactions { bytes, .. } => self.perform(bytes),
+            Completes::Arrival(_) => {
+                self.pending = self.pending.saturating_sub(1);
+                self.complete();
+            }
+            Completes::Group(_) => {}
+        }
     }
 
     /// Begins the next phase if nothing is pending.
@@ -146,6 +160,7 @@ impl Execution<'_> {
             }
             let Some(address) = &address else { continue };
             let location = self.location(address, lane);
+            self.perform_for(act.action, location, lane)?;
             let old = self.read(location, 8, lane);
             let old = old? as u64;
             let mut object = Object::from_bits(old);
@@ -182,10 +197,8 @@ impl Execution<'_> {
                     object.arrive(count, lane)?;
                 }
                 Action::CopyArrive => {
-                    // The copies before it are done. Without `.noinc` the arrival was added to the pending ones.
-                    if act.has(Modifier::Noinc) {
-                        object.arrive(1, lane)?;
-                    }
+                    self.start_arrival(location, object, act.has(Modifier::Noinc), lane)?;
+                    continue;
                 }
                 _ => {
                     let odd = if act.has(Modifier::Parity) {
@@ -216,6 +229,94 @@ impl Execution<'_> {
         }
     }
 
+    /// Performs pending operations before an operation on the mbarrier object at which they complete: those that complete its phase before a test, and
+    /// all before the object is initialized or invalidated.
+    fn perform_for(
+        &mut self,
+        action: Action,
+        location: Location,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        let Some(queue) = &self.block.cluster_state.queue else {
+            return Ok(());
+        };
+        let last = match action {
+            Action::MbarrierInit | Action::MbarrierInvalidate => Some(u64::MAX),
+            Action::MbarrierTest | Action::MbarrierWait => {
+                let mut object = Object::from_bits(self.read(location, 8, lane)? as u64);
+                let odd = object.odd;
+                let mut pending = queue.completing_at(location);
+                pending
+                    .find(|(_, completes)| {
+                        object.complete_pending(*completes);
+                        object.odd != odd
+                    })
+                    .map(|(number, _)| number)
+            }
+            _ => None,
+        };
+        match last {
+            Some(last) => self.perform_at_object(location, last),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts an arrival after the earlier copies of a lane. Without `.noinc` the arrival is first added to the pending ones.
+    fn start_arrival(
+        &mut self,
+        location: Location,
+        object: Object,
+        is_counted: bool,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        let mut announced = object;
+        if is_counted {
+            announced.arrive(1, lane)?;
+        } else {
+            announced.pending += 1;
+            self.write(location, 8, announced.bits().into(), lane)?;
+        }
+        let completes = Completes::Arrival(location);
+        self.start(AsyncOperation::Arrival(location), completes, None, lane)
+    }
+
+    /// Arrives at an mbarrier object when the earlier copies of the thread are complete.
+    pub(super) fn arrive_after_copies(
+        &mut self,
+        location: Location,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        if self.pass == Pass::Announce {
+            return Ok(());
+        }
+        let by_byte = core::mem::take(&mut self.by_byte);
+        let object_before = Object::from_bits(self.read(location, 8, lane)? as u64);
+        let mut object = object_before;
+        let arrived = object.arrive(1, lane);
+        if self.pass == Pass::Whole {
+            arrived?;
+        }
+        self.change_object(Action::CopyArrive, location, object_before, object, lane)?;
+        self.by_byte = by_byte;
+        Ok(())
+    }
+
+    /// Writes an mbarrier object after an operation, and shows to the observer that its phase is complete.
+    fn change_object(
+        &mut self,
+        action: Action,
+        location: Location,
+        before: Object,
+        object: Object,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        if object.odd != before.odd {
+            let operation = MbarrierOperation::new(action, lane, location, before.pending, 1);
+            self.show_phase_event(operation.as_ref(), PhaseEvent::Completed);
+        }
+        self.write(location, 8, object.bits().into(), lane)
+    }
+
     /// Completes bytes of the pending transactions of an mbarrier object.
     pub(super) fn complete_transactions(
         &mut self,
@@ -233,14 +334,18 @@ impl Execution<'_> {
             object_before.pending,
             bytes,
         );
-        if self.is_possible(operation.as_ref()) {
+        let action = Action::MbarrierComplete;
+        let is_possible = match self.pass {
+            Pass::Perform => object_before.expected != 0,
+            Pass::Whole | Pass::Announce => self.is_possible(operation.as_ref()),
+        };
+        if is_possible {
+            object_before.check_initialized(action, lane)?;
+        }
+        if is_possible && self.pass != Pass::Announce {
             let mut object = object_before;
-            object.check_initialized(Action::MbarrierComplete, lane)?;
             object.perform(bytes);
-            if object.odd != object_before.odd {
-                self.show_phase_event(operation.as_ref(), PhaseEvent::Completed);
-            }
-            self.write(location, 8, object.bits().into(), lane)?;
+            self.change_object(action, location, object_before, object, lane)?;
         }
         self.by_byte = by_byte;
         Ok(())

@@ -7,6 +7,7 @@
 mod access;
 mod actions;
 mod addresses;
+mod asynchronous;
 mod atomics;
 mod barriers;
 mod block;
@@ -14,6 +15,7 @@ mod bulk;
 mod calls;
 mod cells;
 mod cluster;
+mod copy;
 mod determined;
 mod exchange;
 mod execution;

@@ -64,6 +64,22 @@ fn retain_running(grid: &Grid<'_>, waiting: &mut VecDeque<Cluster>) {
     (waiting.len()..count_before).for_each(|_| grid.cluster_ended());
 }
 
+/// Performs the pending asynchronous operations of all clusters, none of which can continue otherwise; returns whether there were any.
+fn perform_operations(
+    grid: &Grid<'_>,
+    waiting: &mut VecDeque<Cluster>,
+    observer: &mut Option<ObserverCell>,
+) -> Result<bool, RunError> {
+    let mut any = false;
+    for cluster in waiting.iter_mut() {
+        any |= cluster.perform_all_operations(grid, observer)?;
+    }
+    if any {
+        waiting.iter_mut().for_each(Cluster::wake);
+    }
+    Ok(any)
+}
+
 /// Runs clusters that began and wait for each other.
 pub(super) fn run_waiting(
     grid: &Grid<'_>,
@@ -130,6 +146,9 @@ fn run_from(
             error = (observation.look == Look::Repeats).then(|| watch::deadlock(observation.waits));
             waiting.iter_mut().for_each(Cluster::wake);
             retain_running(grid, &mut waiting);
+        }
+        if error.is_some() && perform_operations(grid, &mut waiting, observer)? {
+            continue;
         }
         if let Some(error) = error {
             for cluster in &mut waiting {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ptx_ir::FuncId;
 
+use super::asynchronous::{Pass, perform_at_random};
 use super::block::Block;
 use super::execution::{Control, Execution};
 use super::grid::{Failure, Grid};
@@ -241,11 +242,14 @@ impl Warp {
                 return Ok(executed);
             };
             let is_only_ready = self.groups.ready() == 1;
-            let group_steps = if is_only_ready {
+            let mut group_steps = if is_only_ready {
                 max_steps - executed
             } else {
                 (max_steps - executed).min(self.turns.left)
             };
+            if let Some(steps) = perform_at_random(block, grid).map_err(Failure::without_step)? {
+                group_steps = group_steps.min(steps);
+            }
             let steps = if block.cluster_state.observer.is_some() {
                 self.run_group::<true>(group, block, grid, executed, group_steps)?
             } else {
@@ -384,6 +388,7 @@ impl Warp {
             mask: lane_step.mask,
             active: lane_step.active,
             by_byte: false,
+            pass: Pass::Whole,
         };
         let control = if OBSERVED {
             execution.observed_step(step)

@@ -142,7 +142,7 @@ pub(crate) struct Atomic {
 }
 
 /// The change of an element in memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ChangedElement {
     pub(crate) bytes: u8,
     /// The places of the value at the changed address, and then of the values at the other addresses.

@@ -1,7 +1,8 @@
 //! Kernels of the tests.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
-use ptx_vm::{Launch, Machine, RunError};
+use ptx_ir::Module;
+use ptx_vm::{Asynchrony, Launch, Machine, RunError};
 
 /// A kernel `k` with a pointer to 32-bit integers in `%out`.
 pub(crate) fn kernel(before: &str, body: &str) -> String {
@@ -23,18 +24,31 @@ pub(crate) fn run(text: &str, grid: u32, block: u32, words: &[u32]) -> Result<Ve
     let errors = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
     let errors: Vec<_> = errors.iter().map(|d| &d.message).collect();
     assert!(errors.is_empty(), "{errors:?}");
-    let mut machine = Machine::new(&parsed.module);
+    let result = launch(&parsed.module, (grid, block), words, Asynchrony::Immediate);
+    // The kernels wait for their asynchronous operations.
+    if let Ok(expected) = &result {
+        for time in [Asynchrony::Late, Asynchrony::Random(1)] {
+            let words = launch(&parsed.module, (grid, block), words, time)?;
+            assert_eq!(words, *expected, "{time}");
+        }
+    }
+    result
+}
+
+fn launch(
+    module: &Module,
+    (grid, block): (u32, u32),
+    words: &[u32],
+    asynchrony: Asynchrony,
+) -> Result<Vec<u32>, RunError> {
+    let mut machine = Machine::new(module);
     let data = machine.allocate(4 * words.len() as u64).unwrap();
-    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    machine.write(data, &bytes)?;
+    machine.write_slice(data, words)?;
     let mut launch = Launch::new("k")
         .shape(grid, block)
         .argument(data.to_le_bytes());
+    launch.asynchrony = asynchrony;
     launch.limits.steps = 100_000;
     machine.launch(&launch)?;
-    let bytes = machine.read(data, bytes.len())?;
-    let words = bytes
-        .chunks(4)
-        .map(|w| u32::from_le_bytes(w.try_into().unwrap()));
-    Ok(words.collect())
+    machine.read_slice(data, words.len())
 }

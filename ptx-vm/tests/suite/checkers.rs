@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::Path;
 
-use ptx_vm::{Checker, Checks, Launch, Machine, Report};
+use ptx_vm::{Asynchrony, Checker, Checks, Launch, Machine, Report};
 
 /// The line of an offset.
 fn line(text: &str, offset: usize) -> usize {
@@ -16,7 +16,7 @@ fn line(text: &str, offset: usize) -> usize {
 }
 
 /// Launches the first kernel of a text as its first lines say.
-fn launch(text: &str, checks: Checks) -> (Vec<Report>, Option<String>) {
+fn launch(text: &str, checks: Checks, asynchrony: Asynchrony) -> (Vec<Report>, Option<String>) {
     let parsed = ptx_parse::parse_str(text);
     let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();
     assert!(errors.is_empty(), "{errors:?}");
@@ -24,6 +24,7 @@ fn launch(text: &str, checks: Checks) -> (Vec<Report>, Option<String>) {
     let kernel = machine.kernels().next().unwrap().to_owned();
     let mut launch = Launch::new(kernel).shape(1, 32);
     launch.checks = checks;
+    launch.asynchrony = asynchrony;
     launch.limits.steps = 1_000_000;
     for header in text.lines().map_while(|l| l.strip_prefix("// ")) {
         let words: Vec<&str> = header.split_whitespace().collect();
@@ -90,7 +91,12 @@ fn check_file(path: &Path) -> bool {
         .filter(|(l, _)| l.ends_with("// other"))
         .map(|(_, n)| n)
         .collect();
-    let (reports, error) = launch(&text, Checks::all());
+    let (reports, error) = launch(&text, Checks::all(), Asynchrony::Immediate);
+    for time in [Asynchrony::Late, Asynchrony::Random(1)] {
+        let (other_reports, _) = launch(&text, Checks::all(), time);
+        let (found, expected) = (found(&text, &other_reports), found(&text, &reports));
+        assert_eq!(found, expected, "{name}: {time}");
+    }
     let (lines, other_lines) = found(&text, &reports);
     let same = lines.len() == errors.len()
         && lines
@@ -151,7 +157,7 @@ fn reports_are_counted() {
     let text = "// grid 4 block 64\n// in 64\n.version 8.0\n.target sm_80\n.address_size 64\n\
         .entry k(.param .u64 data)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [data];\nst.global.u32 [%rd1+64], 1;\nret;\n}\n";
     let checks = Checks::NONE.with(Checker::Memcheck);
-    let (reports, error) = launch(text, checks);
+    let (reports, error) = launch(text, checks, Asynchrony::Immediate);
     assert_eq!((reports.len(), error), (1, None));
     assert_eq!(reports[0].count, 256);
     assert_eq!(reports[0].kernel, "k");
@@ -176,5 +182,8 @@ fn reports_are_counted() {
 fn nothing_is_checked_without_checkers() {
     let text = "// in 64\n.version 8.0\n.target sm_80\n.address_size 64\n\
         .entry k(.param .u64 data)\n{\n.reg .b64 %rd<2>;\n.reg .b32 %r<2>;\nld.param.u64 %rd1, [data];\nld.global.u32 %r1, [%rd1];\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
-    assert_eq!(launch(text, Checks::NONE), (Vec::new(), None));
+    assert_eq!(
+        launch(text, Checks::NONE, Asynchrony::Immediate),
+        (Vec::new(), None)
+    );
 }

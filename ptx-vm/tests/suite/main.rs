@@ -4,6 +4,7 @@ mod agreement;
 mod any_kernel;
 mod approximations;
 mod asynchronous;
+mod asynchrony;
 mod checkers;
 #[path = "../common/mod.rs"]
 mod common;
