@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use ptxkit::ir::{FunctionKind, Module as IrModule};
-use ptxkit::vm::{self, Checker, Executor, Launch, Progress, RunError, RunOptions, Schedule};
+use ptxkit::vm::{self, Asynchrony, Checker, Executor, Launch, Progress, RunError, RunOptions, Schedule};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -112,6 +112,12 @@ fn dimensions(object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
     }
     sizes[..all.len()].copy_from_slice(&all);
     Ok(sizes)
+}
+
+/// The time of asynchronous operations.
+fn asynchrony(text: &str) -> PyResult<Asynchrony> {
+    text.parse()
+        .map_err(|error: vm::UnknownAsynchrony| PyValueError::new_err(error.to_string()))
 }
 
 /// A seed, or the text of a schedule.
@@ -262,10 +268,10 @@ impl Machine {
     ///
     /// `grid`, `block` and `cluster` are CTAs, threads and CTAs of a cluster: a number, or up to three. `shared` is the number of bytes of dynamic shared
     /// memory. `checks` are names of checkers: `memcheck`, `initcheck`, `synccheck`, `racecheck`. With `profile`, executed instructions are counted. `schedule` is the seed of a random order of warps
-    /// and CTAs, or a text such as `starve:1`. `model` is the target whose tensor cores are imitated. `max_steps` limits the executed instructions of
+    /// and CTAs, or a text such as `starve:1`. `asynchrony` says when asynchronous operations are performed: `immediate`, `late` or `random:SEED`. `model` is the target whose tensor cores are imitated. `max_steps` limits the executed instructions of
     /// warps, `max_memory` the memory of the host in bytes, and `timeout` the time in seconds. Raises `PtxError` if an
     /// instruction fails; `output`, `findings` and `profile` then describe the execution until the failure.
-    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), profile=false, schedule=None, model=None, max_steps=None, max_memory=None, timeout=None))]
+    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), profile=false, schedule=None, asynchrony=None, model=None, max_steps=None, max_memory=None, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn launch(
         &self,
@@ -279,6 +285,7 @@ impl Machine {
         checks: Vec<String>,
         profile: bool,
         schedule: Option<&Bound<'_, PyAny>>,
+        asynchrony: Option<&str>,
         model: Option<&str>,
         max_steps: Option<u64>,
         max_memory: Option<u64>,
@@ -290,6 +297,7 @@ impl Machine {
         launch.cluster = cluster.map_or(Ok([1; 3]), dimensions)?;
         launch.shared = shared;
         launch.schedule = schedule.map(order).transpose()?;
+        launch.asynchrony = asynchrony.map_or(Ok(Asynchrony::Immediate), self::asynchrony)?;
         for name in &checks {
             launch = launch.check(named::<Checker>(name, "checker")?);
         }

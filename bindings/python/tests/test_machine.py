@@ -152,6 +152,34 @@ def test_checkers():
     assert [str(f) for f in runs.findings] == [str(f) for f in outcome.findings]
 
 
+UNAWAITED = HEADER + """
+.visible .entry copy(.param .u64 data)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd;
+    .shared .align 4 .b8 word[4];
+    ld.param.u64 %rd, [data];
+    mov.u32 %r1, word;
+    cp.async.ca.shared.global [%r1], [%rd], 4;
+    ld.shared.u32 %r2, [word];
+    st.global.u32 [%rd+4], %r2;
+    ret;
+}
+"""
+
+
+def test_asynchrony():
+    runs = machine(UNAWAITED)
+    words = array.array("I", [7, 1])
+    runs.launch("copy", [words])
+    assert list(words) == [7, 7]
+    runs.launch("copy", [words], asynchrony="late")
+    assert list(words) == [7, 0]
+    runs.launch("copy", [words], asynchrony="random:1")
+    with pytest.raises(ValueError, match="random:SEED"):
+        runs.launch("copy", [words], asynchrony="soon")
+
+
 LOOP = HEADER + "\n.global .b32 count;\n.visible .entry loop() {\n.reg .b32 %r; .reg .pred %p;\nAGAIN: add.u32 %r, %r, 1;\nst.global.u32 [count], %r;\nsetp.ne.u32 %p, %r, 0;\n@%p bra AGAIN;\nret;\n}\n"
 
 

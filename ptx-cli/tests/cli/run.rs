@@ -541,6 +541,64 @@ fn schedules() {
     );
 }
 
+/// Copies a word to shared memory, and reads it without waiting.
+const UNAWAITED: &str = ".shared .u32 word;\n.visible .entry k(.param .u64 data)\n{\n\
+    .reg .b64 %a; .reg .b32 %r<3>;\n\
+    ld.param.u64 %a, [data];\n\
+    mov.u32 %r1, word;\n\
+    cp.async.ca.shared.global [%r1], [%a], 4;\n\
+    ld.shared.u32 %r2, [word];\n\
+    st.global.u32 [%a+4], %r2;\n\
+    ret;\n}\n";
+
+#[test]
+fn times_of_asynchronous_operations() {
+    let folder = Folder::new("run-async");
+    let file = folder.file("copy.ptx", format!("{HEADER}{UNAWAITED}"));
+    let words: Vec<u8> = [7u32, 1]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let data = array(&folder, "data.npy", "<u4", &[2], Order::C, &words);
+    let data = data.as_str();
+    let second = |options: &str| {
+        let run = run(&file, &format!("inout:{data}:{data} {options}"));
+        expect(&run, 0, "", "");
+        let words: Vec<u32> = read(data).into_vec().unwrap();
+        words[1]
+    };
+    assert_eq!(second(""), 7);
+    assert_eq!(second("--async late"), 0);
+    assert_eq!(second("--async immediate"), 7);
+    assert!([0, 7].contains(&second("--async random:1")));
+    let wrong = run(&file, "zero:8 --async soon");
+    assert!(
+        wrong
+            .err
+            .contains("expected `immediate`, `late` or `random:SEED`, found `soon`"),
+        "{}",
+        wrong.err
+    );
+
+    let script = |time: &str| {
+        let text = format!(
+            "[buffers]\ndata = \"inout:data.npy:data.npy\"\n[[launch]]\nkernel = \"k\"\n{time}args = [\"buffer:data\"]\n"
+        );
+        folder.file("launches.toml", text)
+    };
+    let by_script = |time: &str, options: &str| {
+        let run = run(&file, &format!("--script {} {options}", script(time)));
+        expect(&run, 0, "", "");
+        let words: Vec<u32> = read(data).into_vec().unwrap();
+        words[1]
+    };
+    assert_eq!(by_script("", ""), 7);
+    assert_eq!(by_script("async = \"late\"\n", ""), 0);
+    assert_eq!(by_script("async = \"late\"\n", "--async immediate"), 7);
+    let wrong = run(&file, &format!("--script {}", script("async = \"soon\"\n")));
+    assert!(wrong.err.contains("launches.toml:5"), "{}", wrong.err);
+}
+
 /// The second warp reads what the first one writes, without a barrier.
 const UNORDERED: &str = ".shared .u32 value;\n.visible .entry k(.param .u64 to)\n{\n\
     .reg .b64 %a; .reg .b32 %r<3>; .reg .pred %p;\n\

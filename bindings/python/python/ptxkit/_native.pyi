@@ -932,6 +932,7 @@ class Machine:
         checks: Sequence[str] = ...,
         profile: bool = False,
         schedule: Union[int, str, None] = None,
+        asynchrony: Optional[str] = None,
         model: Optional[str] = None,
         max_steps: Optional[int] = None,
         max_memory: Optional[int] = None,

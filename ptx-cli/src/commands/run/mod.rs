@@ -24,7 +24,8 @@ use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::{Diagnostic, FuncId, Module};
 use ptx_isa::Target;
 use ptx_vm::{
-    Checker, Launch, LaunchLimits, Machine, Report, Schedule, StopReason, UnknownSchedule,
+    Asynchrony, Checker, Launch, LaunchLimits, Machine, Report, Schedule, StopReason,
+    UnknownAsynchrony, UnknownSchedule,
 };
 
 use super::check::target;
@@ -100,6 +101,10 @@ pub(crate) struct Args {
     /// Try this many orders, and run the first one with an error or a finding; without one, the usual order
     #[arg(long, value_name = "N", conflicts_with = "schedule")]
     schedules: Option<usize>,
+    /// Perform asynchronous operations at another time, on one thread: `immediate` by the instruction that starts them, `late` as late as their
+    /// completion allows, `random:SEED` at random times before [default: immediate]
+    #[arg(long = "async", value_name = "TIME", value_parser = asynchrony)]
+    asynchrony: Option<Asynchrony>,
     /// Write a profile to standard output: executions, lanes, bytes, sectors of global memory, bank conflicts
     #[arg(long, value_enum, value_name = "STYLE", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     profile: Option<profile::Style>,
@@ -130,6 +135,12 @@ impl OutputFormat for Format {
 fn order(text: &str) -> Result<Schedule, String> {
     text.parse()
         .map_err(|error: UnknownSchedule| format!("{error}, found `{}`", clean(text)))
+}
+
+/// Parses the time of asynchronous operations.
+fn asynchrony(text: &str) -> Result<Asynchrony, String> {
+    text.parse()
+        .map_err(|error: UnknownAsynchrony| format!("{error}, found `{}`", clean(text)))
 }
 
 fn shared(text: &str) -> Result<u32, String> {
@@ -204,6 +215,7 @@ impl Args {
                 cluster: self.cluster,
                 shared: self.shared,
             },
+            asynchrony: None,
         };
         plan.calls.push(call);
         Ok(plan)

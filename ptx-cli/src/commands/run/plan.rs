@@ -3,6 +3,7 @@
 use ptx_isa::ScalarType;
 use ptx_report::clean;
 use ptx_report::demangle::FunctionPattern;
+use ptx_vm::Asynchrony;
 
 use super::argument::{Argument, Buffer};
 use super::shape::Sizes;
@@ -21,6 +22,8 @@ pub(super) struct Call {
     /// `None` for the only kernel.
     pub(super) kernel: Option<FunctionPattern>,
     pub(super) shape: Shape,
+    /// The time of asynchronous operations in a script, unless an option gives another one.
+    pub(super) asynchrony: Option<Asynchrony>,
     pub(super) arguments: Vec<Passed>,
     /// The position in a script, such as `launches.toml:12`.
     pub(super) place: Option<String>,

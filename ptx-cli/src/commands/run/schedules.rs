@@ -36,6 +36,7 @@ impl<'a> Run<'a> {
         for (call, kernel) in plan.calls.iter().zip(kernels) {
             let mut launch = launch(module, kernel, call, &memory, limits)?;
             launch.schedule = schedule;
+            launch.asynchrony = self.args.asynchrony.or(call.asynchrony).unwrap_or_default();
             launch.profile = self.args.profile.is_some();
             launch.checks = self.args.check.iter().copied().collect();
             launch.model = self.args.model;

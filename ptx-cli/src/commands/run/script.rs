@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use ptx_report::demangle::FunctionPattern;
 
 use super::argument::{Argument, Buffer, size};
+use super::asynchrony;
 use super::plan::{Call, Plan, Shape};
 use super::shape::Sizes;
 use crate::config::{Entry, Text, Value};
@@ -53,6 +54,7 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
             cluster: single,
             shared: 0,
         },
+        asynchrony: None,
         arguments: Vec::new(),
         place: Some(launch.place()),
     };
@@ -63,6 +65,10 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
             "block" => call.shape.block = sizes(value)?,
             "cluster" => call.shape.cluster = sizes(value)?,
             "shared" => call.shape.shared = bytes(value)?,
+            "async" => {
+                let time = asynchrony(value.text()?).map_err(|message| value.error(&message))?;
+                call.asynchrony = Some(time);
+            }
             _ => {
                 for argument in value.list() {
                     let passed = argument
@@ -81,7 +87,9 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
 /// The entries of a launch. Unknown keys are errors.
 fn entries(launch: Value<'_>) -> Result<Vec<Entry<'_>>> {
     let entries = launch.table()?;
-    let keys = ["kernel", "grid", "block", "cluster", "shared", "args"];
+    let keys = [
+        "kernel", "grid", "block", "cluster", "shared", "async", "args",
+    ];
     for entry in &entries {
         entry.expect_one_of(&keys)?;
     }
