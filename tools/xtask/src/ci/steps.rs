@@ -140,6 +140,15 @@ pub(super) const STEPS: &[Step] = &[
         run: tensor_cores,
     },
     Step {
+        name: "kernels",
+        title: "kernels of current compilers and planted bugs, compared with NumPy",
+        group: Group::Tests,
+        after: &["build"],
+        needs: &[Need::Unix, Need::Shared("modern")],
+        builds_workspace: false,
+        run: |step| step.script("kernels", &[step.context.built("ptxkit").as_os_str()]),
+    },
+    Step {
         name: "agreement",
         title: "agreement with the shared verdicts of ptxas",
         group: Group::Tests,
