@@ -77,7 +77,7 @@ impl Execution<'_> {
     pub(in crate::execute) fn tensor_copy(&mut self, act: &Act) -> Outcome {
         for lane in lanes(self.active) {
             let copy = self.tensor_copy_of_lane(act, lane)?;
-            self.perform_copy(&copy)?;
+            self.perform_tensor_copy(&copy)?;
         }
         Ok(Control::Next)
     }
@@ -124,7 +124,7 @@ impl Execution<'_> {
         })
     }
 
-    fn perform_copy(&mut self, copy: &TensorCopy) -> Result<(), Failed> {
+    fn perform_tensor_copy(&mut self, copy: &TensorCopy) -> Result<(), Failed> {
         let TensorAddress {
             lane: first,
             column,
