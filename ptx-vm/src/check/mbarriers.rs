@@ -67,7 +67,7 @@ impl Checkers {
                 "invalidate the object after its last use by any thread",
                 Code::MissingMbarrier,
             ),
-            (Action::MbarrierArrive | Action::MbarrierDrop, _)
+            (Action::MbarrierArrive | Action::MbarrierDrop | Action::TensorCommit, _)
                 if operation.count > operation.pending.into() =>
             {
                 (
@@ -112,17 +112,22 @@ impl Checkers {
             operation.action,
             Action::MbarrierArrive | Action::MbarrierDrop
         );
-        let arrives_after_copies = operation.action == Action::CopyArrive;
-        if !(arrives && releases || arrives_after_copies) {
+        // The arrivals of asynchronous operations come after those that the thread has started.
+        let awaited_kind = match operation.action {
+            Action::CopyArrive => Some(CopyKind::Ordinary),
+            Action::TensorCommit => Some(CopyKind::TensorMemory),
+            _ => None,
+        };
+        if !(arrives && releases || awaited_kind.is_some()) {
             return;
         }
         let block = execution.grid.linear(execution.block.index);
         let thread = execution.warp.first + operation.lane as u32;
         let clock = self.own_warp(execution).clock.release(1 << operation.lane);
         let Some(mut clock) = clock else { return };
-        if arrives_after_copies {
+        if let Some(kind) = awaited_kind {
             let sync = &mut self.block(execution.grid, block).sync;
-            let copies = sync.copies(thread, CopyKind::Ordinary);
+            let copies = sync.copies(thread, kind);
             clock.set(copies.slot, copies.started);
         }
         let (_, state) = self.block_of_rank(execution, operation.rank);

@@ -48,15 +48,17 @@ pub(super) enum CopyKind {
     Ordinary,
     /// Bulk copies.
     Bulk,
+    /// Operations on tensor memory, which read shared memory.
+    TensorMemory,
 }
 
 impl CopyKind {
     /// The kind of copies with a completion mechanism.
     pub(super) fn of(completion: Completion) -> Self {
-        if completion == Completion::Bulk {
-            Self::Bulk
-        } else {
-            Self::Ordinary
+        match completion {
+            Completion::Bulk => Self::Bulk,
+            Completion::Tcgen05 => Self::TensorMemory,
+            _ => Self::Ordinary,
         }
     }
 }

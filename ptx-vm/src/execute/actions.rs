@@ -6,6 +6,7 @@ use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use super::location::{Location, generic};
 use super::matrix::is_matrix_action;
+use super::tensor::{is_undescribed_product, undescribed_product};
 use crate::error::StopReason;
 use crate::lanes::{Place, lanes};
 use crate::program::{Act, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
@@ -96,6 +97,7 @@ pub(crate) fn unsupported(step: &Step) -> Option<String> {
     let reason = match step {
         Step::Unsupported(why) => StopReason::Unsupported(why.to_string()),
         Step::Act(act) if !performs(act.action) => StopReason::unsupported_action(act.action),
+        Step::Act(act) if is_undescribed_product(act) => undescribed_product(),
         _ => return None,
     };
     match reason {

@@ -351,7 +351,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Arrives once at an mbarrier object, as an asynchronous operation that is complete.
+    /// Arrives once at an mbarrier object, as operations on tensor memory that are complete do.
     pub(super) fn complete_arrival(
         &mut self,
         location: Location,
@@ -361,7 +361,7 @@ impl Execution<'_> {
         let old = self.read(location, 8, lane)? as u64;
         let object_before = Object::from_bits(old);
         let operation = MbarrierOperation::new(
-            Action::MbarrierArrive,
+            Action::TensorCommit,
             lane,
             location,
             object_before.pending,

@@ -23,6 +23,15 @@ impl UnitFormat {
         })
     }
 
+    /// The bytes of the unit that have elements.
+    pub(crate) const fn used_bytes(self) -> u8 {
+        match self {
+            Self::Plain => 16,
+            Self::Sixes => 12,
+            Self::Fours | Self::SignedFours => 8,
+        }
+    }
+
     /// The byte of an element.
     const fn element(self, unit: u128, index: usize) -> u128 {
         match self {

@@ -81,6 +81,23 @@ fn correct_kernels_have_no_reports() {
 }
 
 #[test]
+fn shared_memory_of_a_product_is_written_after_its_completion() {
+    let mut random = Random::new(72);
+    let product = Product::new("f16", [F16; 2], [64, 16, 16]);
+    let matrices = product.matrices(&mut random);
+    let experiment = product.experiment(&mut random, &matrices);
+    let write = "shl.b32 %r40, %r0, 2;\nadd.u32 %r40, %r40, %buffer;\nst.shared.b32 [%r40], %r0;\n";
+    let mut late = experiment.clone();
+    late.after = write.into();
+    let mut early = experiment;
+    early.body += write;
+    for checker in [Checker::Synccheck, Checker::Racecheck] {
+        assert_eq!(late.reports(checker), [], "{checker}");
+        assert_eq!(early.reports(checker).len(), 1, "{checker}");
+    }
+}
+
+#[test]
 fn profiles_count_products() {
     let mut random = Random::new(71);
     let product = Product::new("f16", [F16; 2], [64, 16, 16]);

@@ -29,6 +29,8 @@ pub(crate) struct Experiment {
     pub(crate) columns: usize,
     /// The instructions of one thread of the first CTA. `%taddr` is the address of the first column, and `%buffer` that of the buffer.
     pub(crate) body: String,
+    /// The instructions of all threads after the completion of these.
+    pub(crate) after: String,
 }
 
 /// The registers `%c0` to `%c31` as a list.
@@ -45,6 +47,7 @@ impl Experiment {
             cells: vec![vec![0; 128 * columns]],
             columns,
             body: body.into(),
+            after: String::new(),
         }
     }
 
@@ -53,6 +56,7 @@ impl Experiment {
             target,
             columns,
             body,
+            after,
             ..
         } = self;
         let blocks = self.shared.len();
@@ -101,7 +105,7 @@ impl Experiment {
             "tcgen05.wait::st.sync.aligned;\ntcgen05.fence::before_thread_sync;\n{sync}tcgen05.fence::after_thread_sync;\n\
              mov.u32 %r11, %ctaid.x;\nor.b32 %r11, %r11, %r0;\nsetp.ne.u32 %p3, %r11, 0;\n@%p3 bra DONE;\n\
              {body}\ntcgen05.commit{group}.mbarrier::arrive::one{multicast}\nDONE:\n\
-             WAIT: mbarrier.try_wait.parity.shared.b64 %p4, [barrier], 0;\n@!%p4 bra WAIT;\ntcgen05.fence::after_thread_sync;\n"
+             WAIT: mbarrier.try_wait.parity.shared.b64 %p4, [barrier], 0;\n@!%p4 bra WAIT;\ntcgen05.fence::after_thread_sync;\n{after}"
         );
         for first in (0..*columns).step_by(32) {
             text += &format!(

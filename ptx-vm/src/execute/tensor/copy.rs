@@ -5,7 +5,6 @@ use core::ops::Range;
 use ptx_isa::Modifier;
 
 use super::super::execution::{Control, Execution, Failed, Outcome};
-use super::super::location::Location;
 use super::{invalid, unknown_operands};
 use crate::lanes::lanes;
 use crate::matrix::shared::{Major, SharedMatrix};
@@ -137,10 +136,8 @@ impl Execution<'_> {
             for row in 0..copy.rows {
                 let mut cells = Vec::with_capacity(UNIT_COLUMNS * copy.units);
                 for unit in 0..copy.units {
-                    self.handle(16, copy.lane)?;
                     let address = copy.source.unit_address(Major::K, row as u64, unit as u64);
-                    let bytes = self.read(Location::Shared(rank, address), 16, copy.lane)?;
-                    let bytes = copy.format.expand(bytes);
+                    let bytes = self.read_unit(rank, address, copy.format, copy.lane)?;
                     cells.extend((0..UNIT_COLUMNS).map(|index| (bytes >> (32 * index)) as u32));
                 }
                 for lane in copy.row_lanes.of(row) {

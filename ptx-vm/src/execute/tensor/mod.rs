@@ -15,9 +15,14 @@ use core::ops::Range;
 use ptx_isa::Modifier;
 
 use super::execution::{Control, Execution, Failed, Outcome};
+use super::location::Location;
 use crate::error::StopReason;
+use crate::matrix::shared::UNIT;
+use crate::matrix::units::UnitFormat;
 use crate::memory::tensor::{TensorAddress, TensorMemory};
 use crate::program::{Act, ActOperand, Address, Base};
+
+pub(super) use multiply::{is_undescribed_product, undescribed_product};
 
 /// The error of an operand whose value the manual does not allow.
 fn invalid(reason: impl Into<String>, lane: usize) -> Failed {
@@ -126,6 +131,26 @@ impl Execution<'_> {
                 observer.unwritten_tensor_cell(execution, lane, rank, cell);
             });
         }
+    }
+
+    /// Reads the elements of a unit of 16 bytes in the shared memory of a CTA, with a byte for each that has less than 8 bits.
+    fn read_unit(
+        &mut self,
+        rank: usize,
+        address: u64,
+        format: UnitFormat,
+        lane: usize,
+    ) -> Result<u128, Failed> {
+        self.handle(UNIT, lane)?;
+        let location = Location::Shared(rank, address);
+        let unit = match format.used_bytes() {
+            12 => {
+                let upper = self.read(location.plus(8), 4, lane)?;
+                self.read(location, 8, lane)? | upper << 64
+            }
+            bytes => self.read(location, bytes, lane)?,
+        };
+        Ok(format.expand(unit))
     }
 
     /// Writes cells of a lane of tensor memory, which are allocated.

@@ -1,9 +1,8 @@
 //! Products of matrices in tensor memory (PTX ISA manual 9.7.16.10).
 
-use ptx_isa::{Modifier, ScalarType};
+use ptx_isa::{Action, Modifier, ScalarType};
 
 use super::super::execution::{Control, Execution, Failed, Outcome};
-use super::super::location::Location;
 use super::{invalid, unknown_operands};
 use crate::error::StopReason;
 use crate::lanes::{Place, half_to_single, lanes, single_to_half};
@@ -143,11 +142,8 @@ impl Execution<'_> {
     /// The operands of a product in a lane.
     fn tensor_product(&self, act: &Act, lane: usize) -> Result<TensorProduct, Failed> {
         let unknown = || unknown_operands(lane);
-        let undescribed = || {
-            let reason = "it multiplies types that the PTX ISA manual does not describe";
-            (StopReason::Unsupported(reason.into()), lane)
-        };
-        let variant = Variant::of(&act.modifiers).ok_or_else(undescribed)?;
+        let variant = Variant::of(&act.modifiers);
+        let variant = variant.ok_or_else(|| (undescribed_product(), lane))?;
         let mut operands = OperandReader {
             act,
             index: 0,
@@ -326,10 +322,8 @@ impl Execution<'_> {
         };
         for line in lines_in_memory {
             for unit in units.clone() {
-                self.handle(16, product.lane)?;
                 let address = matrix.unit_address(major, line as u64, unit as u64);
-                let bytes = self.read(Location::Shared(rank, address), 16, product.lane)?;
-                let bytes = format.expand(bytes);
+                let bytes = self.read_unit(rank, address, format, product.lane)?;
                 for index in 0..elements_of_unit {
                     let element = unit * elements_of_unit + index;
                     let (row, column) = if factor.is_transposed {
@@ -622,6 +616,17 @@ fn check_metadata(word: u64, bits: usize, lane: usize) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Whether the manual does not describe the kind of a product.
+pub(in crate::execute) fn is_undescribed_product(act: &Act) -> bool {
+    act.action == Action::TensorMultiply && Variant::of(&act.modifiers).is_none()
+}
+
+/// The error of such a product.
+pub(in crate::execute) fn undescribed_product() -> StopReason {
+    let reason = "it multiplies types that the PTX ISA manual does not describe";
+    StopReason::Unsupported(reason.into())
 }
 
 fn shared_matrix(descriptor: Option<u64>, lane: usize) -> Result<SharedMatrix, Failed> {
