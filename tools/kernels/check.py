@@ -50,11 +50,13 @@ class Mode:
 def modes(program, orders):
     """All ways in which cases run, the fastest first."""
     result = [Mode("plain", [], False), Mode("checked", CHECK, False)]
+    if orders == 0:
+        return result
     for order in ("seed:1", "starve:0", "delay:0"):
         result.append(Mode(order, ["--schedule", order]))
     result.append(Mode("orders", [*CHECK, "--schedules", str(orders)]))
     if program.has_async:
-        for time in ("late", "seed:1", "seed:2"):
+        for time in ("late", "random:1", "random:2"):
             result.append(Mode(f"async {time}", [*CHECK, "--async", time]))
     return result
 
@@ -138,7 +140,7 @@ def main():
     parser.add_argument("folder", nargs="?", type=pathlib.Path)
     parser.add_argument("--filter", default="", help="only files and mutants whose names contain this text")
     parser.add_argument("--originals", type=pathlib.Path, help="a folder with further originals of mutants")
-    parser.add_argument("--orders", type=int, default=6, help="the number of orders of warps and CTAs")
+    parser.add_argument("--orders", type=int, default=6, help="the number of orders of warps and CTAs; with 0, no others and no late operations are tried")
     parser.add_argument("--timeout", type=float, default=300, help="seconds that a run may last")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="the number of concurrent runs")
     parser.add_argument("--write", type=pathlib.Path, help="only write the scripts and inputs of the kernels to this folder")

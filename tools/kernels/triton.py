@@ -153,9 +153,12 @@ def attention(kernel):
     the logarithms (base 2) of the sums of exponentials."""
     form = format_of(kernel)
     tile = kernel.tile_of_block_index("x")
-    width = kernel.tensor_maps()[4]["global_dim", 0]
+    maps = kernel.tensor_maps()
+    width = maps[4]["global_dim", 0]
+    # The number of rows must be a multiple of the tiles of q and of k.
+    unit = max(tile, maps[5]["box_dim", 1])
     causal = "0fC9742400" in kernel.body
-    for batches, heads, rows in [(1, 1, tile), (1, 2, 2 * tile), (1, 1, 4 * tile)]:
+    for batches, heads, rows in [(1, 1, unit), (1, 2, 2 * unit), (1, 1, 4 * unit)]:
         random = generator("attention", batches, heads, rows)
         count = batches * heads
         shape = (count, rows, width)
