@@ -272,6 +272,7 @@ codes! {
     RepeatedArrival = 1430, "a second arrival at the barrier of the cluster";
     UniformBranch = 1431, "a divergent branch with `.uni`";
     DataRace = 1441, "a data race";
+    UnfencedProxy = 1442, "memory that is read through another proxy without a fence";
 
     BarrierDivergence = 1501, "a barrier in divergent code";
     WarpMask = 1502, "a member mask that does not match the executing lanes";

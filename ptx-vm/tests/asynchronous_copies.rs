@@ -17,9 +17,6 @@ use ptx_vm::{Checker, Launch, Machine, StopReason};
 const THREADS: u32 = 128;
 const BYTES: u64 = 1 << 16;
 
-/// Kernels with a mistake that the machine does not make visible: it reads the source of a bulk copy and writes the destination at once.
-const NOT_MODELED: &[&str] = &["read_is_not_written"];
-
 /// The line of an offset.
 fn line(text: &str, offset: u32) -> usize {
     text[..offset as usize].matches('\n').count() + 1
@@ -101,9 +98,6 @@ fn definite_violations_happen_and_correct_kernels_have_no_reports() {
             let expected = expected(&facts, id, &text);
             let (lines, stopped) = run(&facts, id, &text);
             if matches!(stopped, Some(StopReason::Unsupported(_))) {
-                continue;
-            }
-            if NOT_MODELED.contains(&name) {
                 continue;
             }
             let definite = expected

@@ -149,6 +149,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX1430", include_str!("../../pages/PTX1430.md")),
     ("PTX1431", include_str!("../../pages/PTX1431.md")),
     ("PTX1441", include_str!("../../pages/PTX1441.md")),
+    ("PTX1442", include_str!("../../pages/PTX1442.md")),
     ("PTX1501", include_str!("../../pages/PTX1501.md")),
     ("PTX1502", include_str!("../../pages/PTX1502.md")),
     ("PTX1503", include_str!("../../pages/PTX1503.md")),

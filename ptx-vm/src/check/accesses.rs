@@ -28,6 +28,8 @@ pub(super) struct NewAccess<'c> {
     pub(super) clock: &'c Clock,
     /// The lanes may have acquired times of other warps since the last barrier of all threads of the CTA.
     pub(super) informed: bool,
+    /// The access is a read through the asynchronous proxy.
+    pub(super) reads_by_async_proxy: bool,
 }
 
 /// The accesses of a location with which later ones may race.
@@ -170,6 +172,28 @@ impl Accesses {
             lanes,
         };
         self.race(new, lane_access, records).is_some()
+    }
+
+    /// A write through the generic proxy that happens before a new read through the asynchronous proxy, without a fence between the proxies.
+    pub(super) fn unfenced_write(
+        &self,
+        new: &NewAccess<'_>,
+        records: &Records,
+    ) -> Option<LaneAccess> {
+        let is_unfenced = |earlier: &&LaneAccess| {
+            earlier.number.writes()
+                && records.get(earlier.number).is_some_and(|access| {
+                    access.bytes & new.access.bytes != 0
+                        && !access.is_asynchronous()
+                        && lanes(earlier.lanes).any(|lane| {
+                            let slot = u32::from(access.first) + lane as u32;
+                            let fenced = new.clock.fenced(access.block.into(), slot, new.is_shared);
+                            fenced < access.time
+                        })
+                })
+        };
+        let mut writes = [&self.last_write].into_iter().chain(&self.older);
+        writes.find(is_unfenced).copied()
     }
 
     /// The memory of the older accesses in bytes.

@@ -7,6 +7,13 @@ use std::sync::Arc;
 /// The times of the threads of a CTA, and after them those of its asynchronous operations.
 pub(super) type Times = Arc<Vec<u32>>;
 
+/// The state spaces in which a proxy fence orders accesses.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct FencedSpaces {
+    pub(super) shared: bool,
+    pub(super) global: bool,
+}
+
 /// The last acquired time of each thread and each asynchronous operation, by CTA. Clones share memory.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
@@ -16,6 +23,9 @@ pub(super) struct Clock {
     block_times: Times,
     /// The times of the other CTAs.
     other_blocks: Option<Arc<BTreeMap<u64, Times>>>,
+    /// For accesses to shared and to global memory, the times that fences between the generic and the asynchronous proxy separate from now. They have
+    /// no such times themselves.
+    fenced: [Option<Arc<Self>>; 2],
 }
 
 impl Clock {
@@ -25,7 +35,27 @@ impl Clock {
             block,
             block_times: Times::default(),
             other_blocks: None,
+            fenced: [None, None],
         }
+    }
+
+    /// Executes a fence between the generic and the asynchronous proxy for accesses to some spaces: it comes after all acquired times.
+    pub(super) fn fence_proxy(&mut self, spaces: FencedSpaces) {
+        let times = Arc::new(Self {
+            fenced: [None, None],
+            ..self.clone()
+        });
+        for (fenced, is_fenced) in self.fenced.iter_mut().zip([spaces.shared, spaces.global]) {
+            if is_fenced {
+                *fenced = Some(Arc::clone(&times));
+            }
+        }
+    }
+
+    /// The last acquired time of a thread before a fence between the generic and the asynchronous proxy; 0 without one.
+    pub(super) fn fenced(&self, block: u64, slot: u32, is_shared: bool) -> u32 {
+        let fenced = &self.fenced[usize::from(!is_shared)];
+        fenced.as_ref().map_or(0, |fenced| fenced.get(block, slot))
     }
 
     /// The last acquired time of a thread; 0 without one.
@@ -80,6 +110,7 @@ impl Clock {
         } else {
             self.join_other(other.block, &other.block_times);
         }
+        self.join_fenced(other);
         let Some(other_blocks) = &other.other_blocks else {
             return;
         };
@@ -93,6 +124,18 @@ impl Clock {
                 join_times(&mut self.block_times, times)
             } else {
                 self.join_other(block, times)
+            }
+        }
+    }
+
+    fn join_fenced(&mut self, other: &Self) {
+        for (joined, other) in self.fenced.iter_mut().zip(&other.fenced) {
+            match (joined, other) {
+                (Some(joined), Some(other)) if !Arc::ptr_eq(joined, other) => {
+                    Arc::make_mut(joined).join(other);
+                }
+                (joined @ None, Some(other)) => *joined = Some(Arc::clone(other)),
+                _ => {}
             }
         }
     }
@@ -119,14 +162,23 @@ impl Clock {
 
     /// Whether both are the same memory, so that joining them changes nothing.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let has_same_other_blocks = match (&self.other_blocks, &other.other_blocks) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        };
-        has_same_other_blocks
+        let has_same_fences = self
+            .fenced
+            .iter()
+            .zip(&other.fenced)
+            .all(|(a, b)| is_same_memory(a.as_ref(), b.as_ref()));
+        is_same_memory(self.other_blocks.as_ref(), other.other_blocks.as_ref())
+            && has_same_fences
             && self.block == other.block
             && Arc::ptr_eq(&self.block_times, &other.block_times)
+    }
+}
+
+fn is_same_memory<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        _ => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Asynchronous copies: their completion, and the threads that have awaited it.
 
 use ptx_ir::Code;
-use ptx_isa::{Action, Completion};
+use ptx_isa::{Action, Completion, Modifier};
 
 use super::checkers::{AsyncOperation, Checkers};
 use super::memcheck::describe_access;
@@ -38,7 +38,7 @@ impl Checkers {
             }
             completion => {
                 let thread = execution.warp.first + lane as u32;
-                let kind = CopyKind::of(completion);
+                let kind = CopyKind::of(completion, touch.usage);
                 let sync = &mut self.block(execution.grid, block).sync;
                 let copies = sync.copies(thread, kind);
                 Some(AsyncOperation {
@@ -84,15 +84,17 @@ impl Checkers {
         let first = execution.warp.first;
         if let Some(completion) = starts {
             self.copies += 1;
-            let kind = CopyKind::of(completion);
             let sync = &mut self.block(execution.grid, block).sync;
             for lane in lanes(execution.active) {
-                sync.copies(first + lane as u32, kind).started += 1;
+                for kind in CopyKind::all_of(completion) {
+                    sync.copies(first + lane as u32, *kind).started += 1;
+                }
             }
         }
-        let kind = match act.action {
-            Action::CopyCommit | Action::CopyWait | Action::CopyArrive => CopyKind::Ordinary,
-            Action::BulkCommit | Action::BulkWait => CopyKind::Bulk,
+        let kinds: &[CopyKind] = match act.action {
+            Action::CopyCommit | Action::CopyWait => &[CopyKind::Ordinary],
+            Action::BulkWait if act.has(Modifier::Read) => &[CopyKind::BulkRead],
+            Action::BulkCommit | Action::BulkWait => CopyKind::all_of(Completion::Bulk),
             _ => return,
         };
         if matches!(act.action, Action::CopyCommit | Action::BulkCommit) {
@@ -100,7 +102,9 @@ impl Checkers {
             state.sync.committed += u64::from(execution.active.count_ones());
             state.count();
         }
-        for lane in lanes(execution.active) {
+        for (lane, kind) in
+            lanes(execution.active).flat_map(|lane| kinds.iter().map(move |kind| (lane, *kind)))
+        {
             let state = self.block(execution.grid, block);
             let copies = state.sync.copies(first + lane as u32, kind);
             let complete = match act.action {
@@ -108,7 +112,6 @@ impl Checkers {
                     copies.groups.push(copies.started);
                     continue;
                 }
-                Action::CopyArrive => continue,
                 _ => match act.place(0) {
                     Some(pending) => copies.complete(execution.get(pending, lane) as usize),
                     None => copies.started,

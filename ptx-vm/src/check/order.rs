@@ -1,10 +1,10 @@
 //! The ordering between threads that barriers, fences and exchanges establish.
 
-use ptx_isa::Action;
+use ptx_isa::{Action, StateSpace};
 
 use super::accesses::ASYNCHRONOUS;
 use super::checkers::{Checkers, ClusterPhase};
-use super::clock::Clock;
+use super::clock::{Clock, FencedSpaces};
 use super::published::Scope;
 use crate::execute::{BarrierOperands, Block, Execution, Grid, State, Warp};
 use crate::lanes::lanes;
@@ -27,6 +27,10 @@ impl Checkers {
                 self.own_warp(execution)
                     .clock
                     .fence(execution.active, scope);
+                if site.async_proxy && self.sites.has_async_proxy {
+                    let clock = &mut self.own_warp(execution).clock;
+                    clock.fence_proxy(execution.active, fenced_spaces(act));
+                }
             }
             Action::BarrierArrive => {
                 let Some(BarrierOperands { id, .. }) = execution.barrier_operands(act) else {
@@ -111,7 +115,8 @@ impl Checkers {
     /// Begins the next interval of a CTA, whose threads all leave a barrier together: their accesses before it are ordered with those after it.
     /// Returns false if there are too many intervals.
     fn next_interval(&mut self, grid: &Grid<'_>, block: u64) -> bool {
-        let only_threads_of_cta = grid.clusters().size() == 1 && self.copies == 0;
+        let only_threads_of_cta =
+            grid.clusters().size() == 1 && self.copies == 0 && !self.sites.has_async_proxy;
         let state = self.block(grid, block);
         if state.interval + 1 == ASYNCHRONOUS {
             return false;
@@ -157,6 +162,19 @@ impl Checkers {
             clock.replace(mask, &joined);
             clock.informed = !is_next_interval;
         }
+    }
+}
+
+/// The state spaces that a proxy fence names; all without a name.
+fn fenced_spaces(act: &Act) -> FencedSpaces {
+    let named = act
+        .modifiers
+        .iter()
+        .find_map(|modifier| modifier.state_space());
+    let named = named.map(StateSpace::base);
+    FencedSpaces {
+        shared: named.is_none_or(|space| space == StateSpace::Shared),
+        global: named.is_none_or(|space| space == StateSpace::Global),
     }
 }
 

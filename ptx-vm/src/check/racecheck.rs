@@ -43,6 +43,8 @@ struct Race {
     /// A read with which the access races as well, if the earlier access is a write.
     read: Option<RacingAccess>,
     kind: Kind,
+    /// The accesses are ordered, but there is no fence between their proxies.
+    is_unfenced: bool,
 }
 
 /// The accesses of lanes with equal clocks.
@@ -55,6 +57,8 @@ struct LaneAccesses<'a> {
     common: Access,
     clusters: Clusters,
     touch: &'a Touch<'a>,
+    /// They are reads through the asynchronous proxy.
+    reads_by_async_proxy: bool,
 }
 
 impl Checkers {
@@ -122,6 +126,9 @@ impl Checkers {
     ) -> LaneAccesses<'a> {
         let block = execution.grid.linear(execution.block.index);
         let operation = self.operation;
+        let reads_by_async_proxy = touch.usage == Use::Read
+            && self.has(Checker::Racecheck)
+            && self.sites.get(site).is_some_and(|site| site.async_proxy);
         let state = self.block(execution.grid, block);
         let interval = state.interval;
         let warp = state.warp(execution.warp.first);
@@ -151,6 +158,7 @@ impl Checkers {
             common,
             clusters: execution.grid.clusters(),
             touch,
+            reads_by_async_proxy: operation.is_some() && reads_by_async_proxy,
         }
     }
 
@@ -177,6 +185,9 @@ impl Checkers {
 
     /// Reports a race, unless both accesses write the same value or the pair of instructions has a report.
     fn report_race(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
+        if race.is_unfenced {
+            return self.report_unfenced(execution, touch, race);
+        }
         let earlier = race.earlier.access;
         let earlier_lane = (race.earlier.lanes & !(1 << race.lane)).trailing_zeros();
         let is_own_warp = earlier.first == execution.warp.first as u16
@@ -244,6 +255,26 @@ impl Checkers {
             return;
         }
         self.report(execution, Code::DataRace, race.lane, || text);
+    }
+
+    /// Reports a read through the asynchronous proxy of bytes that were written through the generic one, without a fence between the proxies.
+    fn report_unfenced(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
+        let earlier = race.earlier.access;
+        let access = describe_access(touch.usage, touch.bytes);
+        let memory = memory_name(touch.memory);
+        let other = Actor {
+            site: earlier.site,
+            block: earlier.block.into(),
+            thread: u32::from(earlier.first) + race.earlier.lanes.trailing_zeros() % LANES as u32,
+        };
+        self.report(execution, Code::UnfencedProxy, race.lane, || Text {
+            message: format!(
+                "{access} at {:#x} in {memory} memory by the asynchronous proxy, without a proxy fence after an ordinary write",
+                race.address
+            ),
+            other: Some((other, "the ordinary write")),
+            help: "execute `fence.proxy.async` after the write, before the thread synchronizes with the one that starts the operation",
+        });
     }
 
     /// Drops the race of a read of a lane that now performs an atomic operation at the location: the read only tried whether the operation is needed.
@@ -349,6 +380,7 @@ impl LaneAccesses<'_> {
             is_shared: matches!(self.touch.memory, Memory::Shared(_)),
             clock: &self.clock,
             informed: self.informed,
+            reads_by_async_proxy: self.reads_by_async_proxy,
         };
         while remaining != 0 {
             let first = remaining.trailing_zeros() as usize % LANES;
@@ -407,6 +439,11 @@ impl LaneAccesses<'_> {
             if may_differ && !lanes.is_power_of_two() && accesses.races(new, lanes, records) {
                 added = remaining & remaining.wrapping_neg();
             }
+            let unfenced = if new.reads_by_async_proxy {
+                accesses.unfenced_write(new, records)
+            } else {
+                None
+            };
             while remaining != 0 {
                 if let Some(earlier) = accesses.add(new, added, records)
                     && let Some(racing) = RacingAccess::new(earlier.first, records)
@@ -424,6 +461,18 @@ impl LaneAccesses<'_> {
                         earlier: racing,
                         read,
                         kind: self.common.kind,
+                        is_unfenced: false,
+                    });
+                } else if let Some(racing) =
+                    unfenced.and_then(|write| RacingAccess::new(write, records))
+                {
+                    races.push(Race {
+                        lane: first,
+                        address: location,
+                        earlier: racing,
+                        read: None,
+                        kind: self.common.kind,
+                        is_unfenced: true,
                     });
                 }
                 remaining &= !added;
@@ -477,6 +526,14 @@ fn stores_same_value(
     })
 }
 
+/// The name of a memory that several threads access.
+const fn memory_name(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Shared(_) => "shared",
+        _ => "global",
+    }
+}
+
 /// The name of a memory, and the help text on ordering accesses to it.
 fn advice(
     execution: &Execution<'_>,
@@ -484,10 +541,7 @@ fn advice(
     other: &Actor,
     is_same_warp: bool,
 ) -> (&'static str, &'static str) {
-    let memory = match memory {
-        Memory::Shared(_) => "shared",
-        _ => "global",
-    };
+    let memory = memory_name(memory);
     let is_same_block = other.block == execution.grid.linear(execution.block.index);
     let help = match (is_same_warp, is_same_block) {
         (true, _) => {

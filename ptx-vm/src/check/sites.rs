@@ -5,7 +5,7 @@ use ptx_analysis::reaching::UseId;
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
 use ptx_ir::{EntityId as _, FuncId, Module, Operand, Statement, StmtId};
-use ptx_isa::{AsyncPhase, Completion, Directive, Modifier};
+use ptx_isa::{AsyncPhase, Completion, Directive, Modifier, Proxy};
 
 use super::published::Scope;
 use super::unset::{Finder, UnsetRegisters, Variable};
@@ -25,6 +25,8 @@ pub(super) struct Site {
     pub(super) aligned: bool,
     /// It is marked as uniform: the lanes that execute it together must not diverge.
     pub(super) uniform: bool,
+    /// Its accesses are, or as a fence it orders those, of the asynchronous proxy.
+    pub(super) async_proxy: bool,
     /// The completion mechanism of the asynchronous operation that it starts.
     pub(super) starts: Option<Completion>,
     /// It is a load of which only masked bits are used, as in updates of a bit field.
@@ -61,6 +63,8 @@ pub(crate) struct Sites {
     variables: Vec<Vec<Variable>>,
     /// A tracked register is stored to memory of the CTA or the thread.
     pub(super) tracks_memory: bool,
+    /// Some instruction accesses memory through the asynchronous proxy.
+    pub(super) has_async_proxy: bool,
 }
 
 /// Whether memory of CTAs and threads may contain values that are computed from uninitialized registers.
@@ -92,6 +96,7 @@ impl Sites {
             starts: Vec::new(),
             variables: Vec::new(),
             tracks_memory: false,
+            has_async_proxy: false,
         };
         let facts = ModuleFacts::new(module);
         for (id, _) in module.functions().iter() {
@@ -117,6 +122,10 @@ impl Sites {
             }
             sites.variables.push(variables);
         }
+        sites.has_async_proxy = sites
+            .sites
+            .iter()
+            .any(|site| site.async_proxy && site.starts.is_some());
         sites
     }
 
@@ -200,6 +209,7 @@ fn site(facts: &Facts<'_>) -> Site {
         releases: is_acquire_and_release || order == Some(Modifier::Release),
         aligned: facts.convergence().is_some(),
         uniform: facts.is_uniform(),
+        async_proxy: facts.proxy() == Proxy::Async,
         starts: start.map(|(completion, _)| *completion),
         ..Site::default()
     }

@@ -6,6 +6,7 @@ use ptx_isa::Completion;
 
 use super::clock::Clock;
 use super::report::Actor;
+use crate::execute::Use;
 
 /// The number of barriers of a CTA.
 const BARRIERS: usize = 16;
@@ -46,19 +47,31 @@ impl Mbarrier {
 pub(super) enum CopyKind {
     /// Copies by `cp.async`.
     Ordinary,
-    /// Bulk copies.
-    Bulk,
+    /// Reads of the sources of bulk copies.
+    BulkRead,
+    /// Writes of the results of bulk copies.
+    BulkWrite,
     /// Operations on tensor memory, which read shared memory.
     TensorMemory,
 }
 
 impl CopyKind {
-    /// The kind of copies with a completion mechanism.
-    pub(super) fn of(completion: Completion) -> Self {
-        match completion {
-            Completion::Bulk => Self::Bulk,
-            Completion::Tcgen05 => Self::TensorMemory,
+    /// The kind of the accesses of copies with a completion mechanism. The reads of a bulk copy may be complete before its writes.
+    pub(super) fn of(completion: Completion, usage: Use) -> Self {
+        match (completion, usage) {
+            (Completion::Bulk, Use::Read) => Self::BulkRead,
+            (Completion::Bulk, Use::Write | Use::ReadWrite) => Self::BulkWrite,
+            (Completion::Tcgen05, _) => Self::TensorMemory,
             _ => Self::Ordinary,
+        }
+    }
+
+    /// The kinds of the accesses of copies with a completion mechanism.
+    pub(super) const fn all_of(completion: Completion) -> &'static [Self] {
+        match completion {
+            Completion::Bulk => &[Self::BulkRead, Self::BulkWrite],
+            Completion::Tcgen05 => &[Self::TensorMemory],
+            _ => &[Self::Ordinary],
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The vector clocks of the threads of a warp.
 
-use super::clock::Clock;
+use super::clock::{Clock, FencedSpaces};
 use super::published::Scope;
 use crate::lanes::{LANES, lanes};
 
@@ -178,6 +178,26 @@ impl WarpClock {
                 *fence = Some(clock.clone());
             }
         }
+        self.advance(mask);
+    }
+
+    /// Executes a fence of lanes between the generic and the asynchronous proxy.
+    pub(super) fn fence_proxy(&mut self, mask: u32, spaces: FencedSpaces) {
+        let mut fenced_groups: Vec<(u32, Clock)> = Vec::new();
+        for (group, clock) in &mut self.groups {
+            let fencing = *group & mask;
+            if fencing == 0 {
+                continue;
+            }
+            let mut fenced = clock.clone();
+            fenced.set_lanes(self.first, fencing, &self.times);
+            fenced.fence_proxy(spaces);
+            fenced_groups.push((fencing, fenced));
+            *group &= !mask;
+        }
+        self.groups.retain(|(group, _)| *group != 0);
+        self.groups.extend(fenced_groups);
+        self.informed = true;
         self.advance(mask);
     }
 

@@ -40,7 +40,7 @@ impl Act {
         (0..self.operands.len()).rev().find_map(|i| self.place(i))
     }
 
-    pub(super) fn has(&self, modifier: Modifier) -> bool {
+    pub(crate) fn has(&self, modifier: Modifier) -> bool {
         self.modifiers.contains(&modifier)
     }
 

@@ -154,6 +154,7 @@ fn lints(report: &Report) -> &'static [Lint] {
         Code::MissingThreads | Code::DivergentBarrier => &[Lint::BarrierDivergence, Lint::WarpMask],
         Code::RepeatedArrival => &[Lint::BarrierDivergence],
         Code::PendingCopy => &[Lint::AsyncCopyWait, Lint::SharedRace],
+        Code::UnfencedProxy => &[Lint::ProxyFence],
         Code::DataRace if report.message.contains("in shared memory") => {
             &[Lint::SharedRace, Lint::AsyncCopyWait]
         }

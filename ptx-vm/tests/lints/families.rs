@@ -28,7 +28,7 @@ pub(crate) fn of(
         _ if has_other_dimensions(facts, block) => {
             Some("the CTA has other dimensions than the indices that the module reads")
         }
-        Code::DataRace | Code::PendingCopy => {
+        Code::DataRace | Code::PendingCopy | Code::UnfencedProxy => {
             let (other, _) = report.other.as_ref()?;
             of_race(facts, at, (other.function, other.inst?))
         }
