@@ -1,6 +1,7 @@
 //! Profiles of launches: execution counts, active lanes and memory accesses. All counts are exact.
 
 mod profiler;
+mod requests;
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 use ptx_isa::{ScalarType, StateSpace};
@@ -61,7 +62,8 @@ pub struct MemoryProfile {
     pub space: StateSpace,
     /// The total number of bytes of all lanes.
     pub bytes: u64,
-    /// The number of loads, stores and atomic operations of warps; 0 for copies and other actions.
+    /// The number of loads, stores and atomic operations of warps. For `cp.async`, `ldmatrix` and `stmatrix`, the reads and the writes of warps; for bulk
+    /// copies, those of threads, which read and write their destination if they combine elements. 0 for other actions.
     pub requests: u64,
     /// The number of distinct 32-byte sectors in global memory, summed over the requests.
     pub sectors: u64,

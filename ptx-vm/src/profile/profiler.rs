@@ -7,6 +7,7 @@ use ptx_analysis::memory_access::requests::{passes, sectors};
 use ptx_ir::FuncId;
 use ptx_isa::{Action, StateSpace};
 
+use super::requests::OpenRequests;
 use super::{MatrixProfile, MemoryProfile};
 use crate::execute::{
     Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Memory,
@@ -31,7 +32,7 @@ impl Count {
         self.memory.clone()
     }
 
-    fn memory_in(&mut self, space: StateSpace) -> &mut MemoryProfile {
+    pub(super) fn memory_in(&mut self, space: StateSpace) -> &mut MemoryProfile {
         let index = self.memory.iter().position(|m| m.space == space);
         let index = index.unwrap_or_else(|| {
             self.memory.push(MemoryProfile {
@@ -75,6 +76,8 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(crate) struct Profiler {
     counts: Counts,
+    /// The requests of the action that is performed.
+    open_requests: OpenRequests,
 }
 
 impl Observer for Profiler {
@@ -89,8 +92,11 @@ impl Observer for Profiler {
     fn access(&mut self, execution: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         let count = self
             .counts
-            .count_of_step(execution.function_id, execution.step_index)
-            .memory_in(touch.memory.space());
+            .count_of_step(execution.function_id, execution.step_index);
+        if let Some(act) = execution.action() {
+            self.open_requests.add(act.action, touch, count);
+        }
+        let count = count.memory_in(touch.memory.space());
         count.bytes += touch.bytes * u64::from(touch.lanes.count_ones());
         let step = execution
             .function
@@ -121,15 +127,16 @@ impl Observer for Profiler {
             act.action,
             Action::MatrixMultiply | Action::WarpgroupMultiply
         );
+        let count = self
+            .counts
+            .count_of_step(execution.function_id, execution.step_index);
+        self.open_requests.close(count);
         if waits || !multiplies {
             return;
         }
         let Some(operation) = Operation::of(&act.modifiers) else {
             return;
         };
-        let count = self
-            .counts
-            .count_of_step(execution.function_id, execution.step_index);
         let matrix = count.matrix.get_or_insert_with(|| MatrixProfile {
             shape: operation.product().shape,
             factors: [operation.a, operation.b],

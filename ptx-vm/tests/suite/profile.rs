@@ -124,10 +124,12 @@ fn bytes_of_copies() {
     );
     let mut spaces: Vec<_> = count.memory.iter().map(|m| (m.space, numbers(m))).collect();
     spaces.sort();
-    let copied = [32, 0, 0, 0, 0];
     assert_eq!(
         spaces,
-        [(StateSpace::Global, copied), (StateSpace::Shared, copied)]
+        [
+            (StateSpace::Global, [32, 2, 2, 0, 0]),
+            (StateSpace::Shared, [32, 2, 0, 2, 2])
+        ]
     );
 }
 
@@ -201,4 +203,69 @@ fn products_of_warpgroups() {
     // Each warp reads its 16 rows and all columns.
     let memory: Vec<_> = count.memory.iter().map(|m| (m.space, m.bytes)).collect();
     assert_eq!(memory, [(StateSpace::Shared, 16 * (16 + 8) * 32)]);
+}
+
+/// The counts of global and of shared memory of an instruction in a kernel whose `%r3` is the address of `s`.
+fn both_memories(before: &str, instruction: &str, after: &str) -> [[u64; 5]; 2] {
+    let body = format!("mov.u32 %r3, s;\n{before}\n/*here*/{instruction}\n{after}");
+    let count = counted(32, &body);
+    [StateSpace::Global, StateSpace::Shared].map(|space| {
+        let memory = count.memory.iter().find(|memory| memory.space == space);
+        memory.map_or([0; 5], numbers)
+    })
+}
+
+#[test]
+fn sectors_and_conflicts_of_copies() {
+    // 16 bytes of each lane: consecutive ones, and in shared memory with a stride.
+    for (stride, passes) in [(16, 4), (32, 8), (128, 32)] {
+        let before = format!(
+            "mul.lo.u32 %r2, %t, 16;\ncvt.u64.u32 %b, %r2;\nadd.s64 %b, %a, %b;\nmad.lo.u32 %r3, %t, {stride}, %r3;"
+        );
+        let copy = "cp.async.cg.shared.global [%r3], [%b], 16;";
+        let [global, shared] = both_memories(&before, copy, "cp.async.wait_all;");
+        assert_eq!(global, [1024, 2, 32, 0, 0]);
+        assert_eq!(shared, [1024, 2, 0, 2 * passes, 8], "{stride}");
+    }
+    // Half of the lanes copy four bytes, which are in one sector for four lanes.
+    let before = "setp.lt.u32 %p, %t, 16;\nmul.lo.u32 %r2, %t, 8;\ncvt.u64.u32 %b, %r2;\nadd.s64 %b, %a, %b;\nmad.lo.u32 %r3, %t, 128, %r3;";
+    let copy = "@%p cp.async.ca.shared.global [%r3], [%b], 4;";
+    let [global, shared] = both_memories(before, copy, "cp.async.wait_all;");
+    assert_eq!(global, [128, 2, 8, 0, 0]);
+    assert_eq!(shared, [128, 2, 0, 32, 2]);
+}
+
+#[test]
+fn conflicts_of_matrix_rows() {
+    for (number, lanes, registers) in [
+        ("x1", 8, "%r4"),
+        ("x2", 16, "%r4, %r5"),
+        ("x4", 32, "%r4, %r5, %r6, %r7"),
+    ] {
+        for (stride, conflicts) in [(16, 1), (32, 2), (128, 8), (144, 1)] {
+            let before = format!(
+                "mad.lo.u32 %r3, %t, {stride}, %r3;\nmov.u32 %r4, 0;\nmov.u32 %r5, 0;\nmov.u32 %r6, 0;\nmov.u32 %r7, 0;"
+            );
+            for instruction in [
+                format!("ldmatrix.sync.aligned.m8n8.{number}.shared.b16 {{{registers}}}, [%r3];"),
+                format!("stmatrix.sync.aligned.m8n8.{number}.shared.b16 [%r3], {{{registers}}};"),
+            ] {
+                let [_, shared] = both_memories(&before, &instruction, "");
+                let matrices = lanes / 8;
+                let expected = [32 * lanes, 2, 0, 2 * matrices * conflicts, 2 * matrices];
+                assert_eq!(shared, expected, "{instruction} {stride}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sectors_of_bulk_copies() {
+    // Two threads of each CTA copy 1040 bytes, from addresses in the middle of a sector and at its start.
+    let before = "setp.lt.u32 %p, %t, 2;\nmul.lo.u32 %r2, %t, 2064;\ncvt.u64.u32 %b, %r2;\nadd.s64 %b, %a, %b;\nadd.s64 %b, %b, 16;\nmad.lo.u32 %r3, %t, 2048, %r3;";
+    let copy = "@%p cp.async.bulk.global.shared::cta.bulk_group [%b], [%r3], 1040;";
+    let [global, shared] = both_memories(before, copy, "");
+    assert_eq!(global, [4 * 1040, 4, 2 * (33 + 33), 0, 0]);
+    // Eight passes of 128 bytes and one of 16.
+    assert_eq!(shared, [4 * 1040, 4, 0, 4 * 9, 4 * 9]);
 }
