@@ -154,7 +154,7 @@ impl Observer for Profiler {
         let count = self
             .counts
             .count_of_step(execution.function_id, execution.step_index);
-        let matrix = count.matrix.get_or_insert_with(|| MatrixProfile {
+        let matrix = count.matrix.get_or_insert(MatrixProfile {
             shape: product.shape,
             factors: product.factors,
             sparse: product.sparse,

@@ -190,9 +190,9 @@ impl Layout {
         let chunk = match self.swizzle {
             0 => chunk,
             1 => chunk ^ (line % 4) << 1,
-            2 => chunk ^ line % 8,
-            4 => chunk ^ line % 4,
-            _ => chunk ^ line % 2,
+            2 => chunk ^ (line % 8),
+            4 => chunk ^ (line % 4),
+            _ => chunk ^ (line % 2),
         };
         (
             line * 128 + chunk * 16,

@@ -1,5 +1,5 @@
 //! Tensor memory: its allocation, moves to and from registers and shared memory, and products, against slow code written from the definitions of the manual.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
 
 mod access;
 mod allocation;

@@ -67,13 +67,12 @@ fn each_block_copies_from_its_own_shared_memory() {
     experiment.shared = (0..2).map(|_| random.bytes(crate::BUFFER)).collect();
     experiment.cells = (0..2).map(|_| random.words(128 * 32)).collect();
     let mut expected = experiment.cells.clone();
-    for block in 0..2 {
+    for (shared, expected) in experiment.shared.iter().zip(&mut expected) {
         for lane in 0..128 {
             for column in 0..8 {
                 let address = lane % 8 * 16 + lane / 8 * 256 + column / 4 * 128 + column % 4 * 4;
-                let bytes = &experiment.shared[block][address..address + 4];
-                expected[block][lane * 32 + 8 + column] =
-                    u32::from_le_bytes(bytes.try_into().unwrap());
+                let bytes = &shared[address..address + 4];
+                expected[lane * 32 + 8 + column] = u32::from_le_bytes(bytes.try_into().unwrap());
             }
         }
     }

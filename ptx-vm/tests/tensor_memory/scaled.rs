@@ -25,6 +25,15 @@ struct Scaled {
     target: &'static str,
 }
 
+/// The codes of the elements and scales, by rows of the first and columns of the second factor, and the numbers that the product is added to, plus 4.
+struct Matrices {
+    a: Vec<Vec<u32>>,
+    b: Vec<Vec<u32>>,
+    a_scales: Vec<Vec<u32>>,
+    b_scales: Vec<Vec<u32>>,
+    c: Vec<Vec<u32>>,
+}
+
 impl Scaled {
     /// Whether elements of 4 bits are packed.
     fn is_packed(&self) -> bool {
@@ -56,111 +65,121 @@ impl Scaled {
         }
     }
 
-    fn check(&self, random: &mut Random) {
+    fn blocks(&self) -> usize {
+        1 + usize::from(self.is_pair)
+    }
+
+    /// The CTA, the lane and the column of an element of the result.
+    fn place(&self, row: usize, column: usize) -> (usize, usize, usize) {
+        let [rows, columns, _] = self.shape;
+        result_place(
+            [rows, columns],
+            [self.is_pair, false, false, false],
+            row,
+            column,
+        )
+    }
+
+    /// Random matrices.
+    fn matrices(&self, random: &mut Random) -> Matrices {
         let [rows, columns, depth] = self.shape;
-        let blocks = 1 + usize::from(self.is_pair);
-        let (rows_of_block, columns_of_block) = (rows / blocks, columns / blocks);
-        let flags = [self.is_pair, false, false, false];
-        let mut experiment = Experiment::new(COLUMNS, "");
-        experiment.target = self.target;
-        experiment.shared = (0..blocks).map(|_| random.bytes(crate::BUFFER)).collect();
-        experiment.cells = (0..blocks).map(|_| random.words(128 * COLUMNS)).collect();
-        let mut codes = |ty: Type, lines: usize| -> Vec<Vec<u32>> {
-            let codes = ty.small_codes();
+        let mut lines = |codes: &[u32], lines: usize, length: usize| -> Vec<Vec<u32>> {
             (0..lines)
-                .map(|_| (0..depth).map(|_| random.pick(&codes)).collect())
+                .map(|_| (0..length).map(|_| random.pick(codes)).collect())
                 .collect()
         };
-        let (a, b) = (codes(self.types[0], rows), codes(self.types[1], columns));
         let scale_codes: &[u32] = if self.has_fractions {
             &[0x30, 0x38, 0x3c, 0x40, 0xb8]
         } else {
             &[125, 126, 127, 128, 129]
         };
-        let mut scales = |lines: usize| -> Vec<Vec<u32>> {
-            (0..lines)
-                .map(|_| (0..self.scales).map(|_| random.pick(scale_codes)).collect())
-                .collect()
+        Matrices {
+            a: lines(&self.types[0].small_codes(), rows, depth),
+            b: lines(&self.types[1].small_codes(), columns, depth),
+            a_scales: lines(scale_codes, rows, self.scales),
+            b_scales: lines(scale_codes, columns, self.scales),
+            c: lines(&[0, 1, 2, 3, 4, 5, 6, 7, 8], rows, columns),
+        }
+    }
+
+    /// Writes a row of the first factor to the lanes of its results.
+    fn put_row(&self, experiment: &mut Experiment, row: usize, codes: &[u32]) {
+        let bits = if self.is_packed() { 4 } else { 8 };
+        let lowest = if !self.is_packed() && self.types[0] == E2M1 {
+            2
+        } else {
+            0
         };
-        let (a_scales, b_scales) = (scales(rows), scales(columns));
-        let (a_layout, end) =
-            Layout::random(random, 0, rows_of_block, depth, self.per_unit(), false);
-        let (b_layout, end) =
-            Layout::random(random, end, columns_of_block, depth, self.per_unit(), false);
+        let mut lanes: Vec<_> = (0..self.shape[1])
+            .map(|column| self.place(row, column))
+            .map(|(block, lane, _)| (block, lane))
+            .collect();
+        lanes.dedup();
+        for (k, &code) in codes.iter().enumerate() {
+            for &(block, lane) in &lanes {
+                let cell = &mut experiment.cells[block][lane * COLUMNS + A_COLUMN + k * bits / 32];
+                let shift = k * bits % 32;
+                *cell = *cell & !(((1 << bits) - 1) << shift) | code << lowest << shift;
+            }
+        }
+    }
+
+    /// Writes rows of a factor to the shared memory of the CTAs.
+    fn put_factor(
+        &self,
+        experiment: &mut Experiment,
+        layout: &Layout,
+        ty: Type,
+        lines: &[Vec<u32>],
+    ) {
+        let lines_of_block = lines.len() / self.blocks();
+        for (line, codes) in lines.iter().enumerate() {
+            for (k, &code) in codes.iter().enumerate() {
+                let (address, index) = layout.place(self.per_unit(), line % lines_of_block, k);
+                let shared = &mut experiment.shared[line / lines_of_block];
+                put(shared, address, index, ty.bits, code);
+            }
+        }
+    }
+
+    fn check(&self, random: &mut Random) {
+        let [rows, columns, depth] = self.shape;
+        let blocks = self.blocks();
+        let mut experiment = Experiment::new(COLUMNS, "");
+        experiment.target = self.target;
+        experiment.shared = (0..blocks).map(|_| random.bytes(crate::BUFFER)).collect();
+        experiment.cells = (0..blocks).map(|_| random.words(128 * COLUMNS)).collect();
+        let matrices = self.matrices(random);
+        let unit = self.per_unit();
+        let (a_layout, end) = Layout::random(random, 0, rows / blocks, depth, unit, false);
+        let (b_layout, end) = Layout::random(random, end, columns / blocks, depth, unit, false);
         assert!(end <= crate::BUFFER);
-        for (row, line) in a.iter().enumerate() {
-            for (k, &code) in line.iter().enumerate() {
-                if self.a_in_tensor_memory {
-                    let bits = if self.is_packed() { 4 } else { 8 };
-                    let shift = k * bits % 32;
-                    let code = if !self.is_packed() && self.types[0] == E2M1 {
-                        code << 2
-                    } else {
-                        code
-                    };
-                    let mut lanes: Vec<_> = (0..columns)
-                        .map(|column| result_place([rows, columns], flags, row, column))
-                        .map(|(block, lane, _)| (block, lane))
-                        .collect();
-                    lanes.dedup();
-                    for (block, lane) in lanes {
-                        let cell =
-                            &mut experiment.cells[block][lane * COLUMNS + A_COLUMN + k * bits / 32];
-                        *cell = *cell & !(((1 << bits) - 1) << shift) | code << shift;
-                    }
-                } else {
-                    let (address, index) = a_layout.place(self.per_unit(), row % rows_of_block, k);
-                    put(
-                        &mut experiment.shared[row / rows_of_block],
-                        address,
-                        index,
-                        self.types[0].bits,
-                        code,
-                    );
-                }
+        if self.a_in_tensor_memory {
+            for (row, codes) in matrices.a.iter().enumerate() {
+                self.put_row(&mut experiment, row, codes);
             }
+        } else {
+            self.put_factor(&mut experiment, &a_layout, self.types[0], &matrices.a);
         }
-        for (column, line) in b.iter().enumerate() {
-            for (k, &code) in line.iter().enumerate() {
-                let (address, index) =
-                    b_layout.place(self.per_unit(), column % columns_of_block, k);
-                put(
-                    &mut experiment.shared[column / columns_of_block],
-                    address,
-                    index,
-                    self.types[1].bits,
-                    code,
-                );
-            }
-        }
-        let mut addend = vec![vec![0.0; columns]; rows];
-        for row in 0..rows {
-            for column in 0..columns {
-                let (block, lane, place) = result_place([rows, columns], flags, row, column);
-                addend[row][column] = random.below(9) as f64 - 4.0;
-                experiment.cells[block][lane * COLUMNS + place] =
-                    (addend[row][column] as f32).to_bits();
-            }
-        }
-        self.put_scales(&mut experiment, &a_scales, &b_scales);
+        self.put_factor(&mut experiment, &b_layout, self.types[1], &matrices.b);
+        self.put_scales(&mut experiment, &matrices.a_scales, &matrices.b_scales);
         self.set_body(&mut experiment, [&a_layout, &b_layout]);
-        let mut expected = experiment.cells.clone();
+        let mut expected = Vec::new();
         for row in 0..rows {
             for column in 0..columns {
-                let (block, lane, place) = result_place([rows, columns], flags, row, column);
-                let sum: f64 = (0..depth)
-                    .map(|k| {
-                        let scale = k * self.scales / depth;
-                        let a = self.types[0].value(a[row][k]) * self.scale(a_scales[row][scale]);
-                        a * self.types[1].value(b[column][k]) * self.scale(b_scales[column][scale])
-                    })
-                    .sum();
-                expected[block][lane * COLUMNS + place] =
-                    ((addend[row][column] + sum) as f32).to_bits();
+                let (block, lane, place) = self.place(row, column);
+                let addend = f64::from(matrices.c[row][column]) - 4.0;
+                experiment.cells[block][lane * COLUMNS + place] = (addend as f32).to_bits();
+                let sum = addend + self.sum(&matrices, row, column);
+                expected.push((block, lane * COLUMNS + place, (sum as f32).to_bits()));
             }
+        }
+        let mut cells = experiment.cells.clone();
+        for (block, cell, bits) in expected {
+            cells[block][cell] = bits;
         }
         let found = experiment.run();
-        for (block, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        for (block, (found, expected)) in found.iter().zip(&cells).enumerate() {
             for lane in 0..128 {
                 let line = lane * COLUMNS..(lane + 1) * COLUMNS;
                 assert_eq!(
@@ -170,6 +189,18 @@ impl Scaled {
                 );
             }
         }
+    }
+
+    fn sum(&self, matrices: &Matrices, row: usize, column: usize) -> f64 {
+        let depth = self.shape[2];
+        let products = (0..depth).map(|k| {
+            let scale = k * self.scales / depth;
+            let a = self.types[0].value(matrices.a[row][k]);
+            let b = self.types[1].value(matrices.b[column][k]);
+            let a_scale = self.scale(matrices.a_scales[row][scale]);
+            a * a_scale * b * self.scale(matrices.b_scales[column][scale])
+        });
+        products.sum()
     }
 
     /// Writes the scales to all warps: 32 lines are in the lanes of a column, the next ones in the next columns. Bytes beyond the fourth are in the columns after

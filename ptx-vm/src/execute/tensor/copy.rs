@@ -164,7 +164,7 @@ impl Execution<'_> {
 
     fn perform_shift(&mut self, shift: &TensorShift) -> Result<(), Failed> {
         let first = shift.first.lane;
-        if first % WARP_LANES != 0 {
+        if !first.is_multiple_of(WARP_LANES) {
             let reason = format!(
                 "lanes of tensor memory are shifted from lane {first} on; it must be a multiple of 32"
             );

@@ -1,7 +1,7 @@
 //! Instructions of the fifth generation of tensor cores (PTX ISA manual 9.7.16).
 //!
 //! [`allocate`] manages the columns of tensor memory, [`access`] moves cells between them and registers, [`copy`] fills them from shared memory,
-//! [`multiply`] multiplies matrices, and [`commit`] signals the completion. An asynchronous operation is a structure that has the values of all its
+//! [`product`] has the operands of products, which [`multiply`] computes, and [`commit`] signals the completion. An asynchronous operation is a structure that has the values of all its
 //! operands; it is performed at once.
 
 mod access;
@@ -9,6 +9,7 @@ mod allocate;
 mod commit;
 mod copy;
 mod multiply;
+mod product;
 
 use core::ops::Range;
 
@@ -22,7 +23,7 @@ use crate::matrix::units::UnitFormat;
 use crate::memory::tensor::{TensorAddress, TensorMemory};
 use crate::program::{Act, ActOperand, Address, Base};
 
-pub(super) use multiply::{is_undescribed_product, undescribed_product};
+pub(super) use product::{is_undescribed_product, undescribed_product};
 
 /// The error of an operand whose value the manual does not allow.
 fn invalid(reason: impl Into<String>, lane: usize) -> Failed {
