@@ -30,6 +30,7 @@ use super::groups::CallFrame;
 use super::location::Location;
 use super::order::mix;
 use super::probe::Probe;
+use super::tensor::{TensorCopy, TensorProduct, TensorShift, TensorStore};
 use super::warp::Warp;
 use crate::account::{Account, Held, Purpose};
 use crate::asynchrony::Asynchrony;
@@ -64,12 +65,29 @@ pub(super) enum AsyncOperation {
     Reduction(AsyncReduction),
     /// The arrival at an mbarrier object after the earlier copies of the thread.
     Arrival(Location),
+    TensorStore(Box<TensorStore>),
+    TensorCopy(Box<TensorCopy>),
+    TensorShift(TensorShift),
+    TensorProduct(Box<TensorProduct>),
+    /// The arrival at an mbarrier object after the earlier operations on tensor memory.
+    TensorArrival(Location),
 }
 
 impl AsyncOperation {
     /// Whether performing it needs registers for intermediate values.
     const fn needs_registers(&self) -> bool {
         matches!(self, Self::BulkReduction(_) | Self::Reduction(_))
+    }
+
+    /// The memory of its parts that are not in it.
+    fn memory(&self) -> u64 {
+        let bytes = match self {
+            Self::TensorStore(store) => store.memory(),
+            Self::TensorCopy(copy) => size_of_val(&**copy),
+            Self::TensorProduct(product) => size_of_val(&**product),
+            _ => 0,
+        };
+        bytes as u64
     }
 }
 
@@ -80,6 +98,10 @@ pub(super) enum GroupKind {
     Copies,
     /// Bulk groups.
     Bulk,
+    /// Products, copies and shifts in tensor memory, which a pair of CTAs performs in the order in which they were started. Arrivals at mbarrier objects follow them.
+    TensorMemory,
+    /// Stores of a warp to tensor memory.
+    TensorStores,
 }
 
 /// The mechanism by which threads wait for the completion of an asynchronous operation.
@@ -153,7 +175,7 @@ pub(super) struct PendingOperation {
 impl PendingOperation {
     fn memory(&self) -> u64 {
         let saved = self.saved.as_ref().map_or(0, |saved| saved.bytes.len());
-        (size_of::<Self>() + saved) as u64
+        (size_of::<Self>() + saved) as u64 + self.operation.memory()
     }
 }
 
@@ -306,6 +328,11 @@ impl Execution<'_> {
             AsyncOperation::Store(store) => self.perform_async_store(store, lane),
             AsyncOperation::Reduction(reduction) => self.perform_async_reduction(reduction, lane),
             AsyncOperation::Arrival(object) => self.arrive_after_copies(*object, lane),
+            AsyncOperation::TensorStore(store) => self.perform_tensor_store(store),
+            AsyncOperation::TensorCopy(copy) => self.perform_tensor_copy(copy),
+            AsyncOperation::TensorShift(shift) => self.perform_tensor_shift(shift),
+            AsyncOperation::TensorProduct(product) => self.perform_product(product),
+            AsyncOperation::TensorArrival(object) => self.complete_arrival(*object, lane),
         }
     }
 
@@ -385,6 +412,15 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
+    /// Performs the pending stores of the warp to tensor memory.
+    pub(super) fn perform_tensor_stores(&mut self) -> Result<(), Failed> {
+        let warp = (self.block.rank, self.warp.first);
+        self.perform_pending(|pending| {
+            pending.completes == Completes::Group(GroupKind::TensorStores)
+                && (pending.origin.rank, pending.origin.first) == warp
+        })
+    }
+
     /// Performs the pending operations of the cluster that satisfy a condition.
     pub(super) fn perform_pending(
         &mut self,
@@ -428,22 +464,32 @@ fn perform_pending(
     Ok(any)
 }
 
-/// Performs an operation that was pending. An arrival comes after the earlier copies of its thread.
+/// Performs an operation that was pending, after those that come before it: an arrival follows the earlier copies of its thread, and operations on tensor memory
+/// follow those that were started before.
 fn perform_with_earlier(
     block: &mut Block,
     grid: &Grid<'_>,
     pending: &PendingOperation,
 ) -> Result<(), Failed> {
-    if let (AsyncOperation::Arrival(_), Some(queue)) =
-        (&pending.operation, &mut block.cluster_state.queue)
-    {
-        let copies = queue.take(|copy| {
-            copy.completes == Completes::Group(GroupKind::Copies)
-                && copy.origin.is_of_same_thread(&pending.origin)
-                && copy.number < pending.number
+    let awaited_kind = match pending.operation {
+        AsyncOperation::Arrival(_) => Some(GroupKind::Copies),
+        AsyncOperation::TensorArrival(_)
+        | AsyncOperation::TensorProduct(_)
+        | AsyncOperation::TensorCopy(_)
+        | AsyncOperation::TensorShift(_) => Some(GroupKind::TensorMemory),
+        _ => None,
+    };
+    if let (Some(kind), Some(queue)) = (awaited_kind, &mut block.cluster_state.queue) {
+        let earlier = queue.take(|other| {
+            let (origin, other_origin) = (&pending.origin, &other.origin);
+            let is_ordered = match kind {
+                GroupKind::TensorMemory => origin.rank / 2 == other_origin.rank / 2,
+                _ => origin.is_of_same_thread(other_origin),
+            };
+            other.completes == Completes::Group(kind) && is_ordered && other.number < pending.number
         });
-        for copy in &copies {
-            perform_one(block, grid, copy)?;
+        for other in &earlier {
+            perform_one(block, grid, other)?;
         }
     }
     perform_one(block, grid, pending)

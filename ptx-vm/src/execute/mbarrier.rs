@@ -358,23 +358,21 @@ impl Execution<'_> {
         lane: usize,
     ) -> Result<(), Failed> {
         let by_byte = core::mem::take(&mut self.by_byte);
-        let old = self.read(location, 8, lane)? as u64;
-        let object_before = Object::from_bits(old);
-        let operation = MbarrierOperation::new(
-            Action::TensorCommit,
-            lane,
-            location,
-            object_before.pending,
-            1,
-        );
-        if self.is_possible(operation.as_ref()) {
+        let object_before = Object::from_bits(self.read(location, 8, lane)? as u64);
+        let action = Action::TensorCommit;
+        let pending = object_before.pending;
+        let operation = MbarrierOperation::new(action, lane, location, pending, 1);
+        let is_possible = match self.pass {
+            Pass::Perform => object_before.pending != 0,
+            Pass::Whole | Pass::Announce => self.is_possible(operation.as_ref()),
+        };
+        if is_possible {
+            object_before.check_initialized(Action::MbarrierArrive, lane)?;
+        }
+        if is_possible && self.pass != Pass::Announce {
             let mut object = object_before;
-            object.check_initialized(Action::MbarrierArrive, lane)?;
             object.arrive(1, lane)?;
-            if object.odd != object_before.odd {
-                self.show_phase_event(operation.as_ref(), PhaseEvent::Completed);
-            }
-            self.write(location, 8, object.bits().into(), lane)?;
+            self.change_object(action, location, object_before, object, lane)?;
         }
         self.by_byte = by_byte;
         Ok(())

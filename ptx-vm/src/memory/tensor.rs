@@ -195,16 +195,18 @@ impl TensorMemory {
         cell.copied().unwrap_or(0)
     }
 
-    /// Writes the cells of a lane from a column on.
+    /// Writes the cells of a lane from a column on, without marking them.
     pub(crate) fn write_row(&mut self, lane: usize, column: usize, values: &[u32]) {
         let first = lane * TENSOR_COLUMNS + column;
         if let Some(cells) = self.cells.get_mut(first..first + values.len()) {
             cells.copy_from_slice(values);
         }
-        if let Some(written) = self.written.get_mut(column..column + values.len()) {
-            for lanes in written {
-                *lanes |= 1 << (lane % TENSOR_LANES);
-            }
+    }
+
+    /// Marks the cells of a lane in some columns as written.
+    pub(crate) fn mark_written(&mut self, lane: usize, columns: Range<usize>) {
+        for lanes in self.written.get_mut(columns).unwrap_or_default() {
+            *lanes |= 1 << (lane % TENSOR_LANES);
         }
     }
 
@@ -300,6 +302,7 @@ mod tests {
         let mut memory = TensorMemory::default();
         allocate(&mut memory, 32);
         memory.write_row(3, 4, &[7, 8]);
+        memory.mark_written(3, 4..6);
         assert_eq!(memory.row(3, 4..6), [7, 8]);
         assert_eq!(memory.first_unwritten(1 << 3, 4..6), None);
         let missing = TensorAddress { lane: 3, column: 6 };

@@ -6,13 +6,14 @@ mod allocation;
 mod checked;
 mod copies;
 mod elements;
+mod late;
 mod pairs;
 mod products;
 mod scaled;
 mod sparse;
 mod weights;
 
-use ptx_vm::{Checker, Launch, Machine, Profile, Report, RunError};
+use ptx_vm::{Asynchrony, Checker, Launch, Machine, Profile, Report, RunError};
 
 /// The bytes of the buffer in shared memory.
 pub(crate) const BUFFER: usize = 1 << 16;
@@ -51,7 +52,7 @@ impl Experiment {
         }
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let Self {
             target,
             columns,
@@ -144,7 +145,22 @@ impl Experiment {
 
     /// The cells of each CTA after the instructions.
     pub(crate) fn try_run(&self) -> Result<Vec<Vec<u32>>, RunError> {
-        let bytes = launch_with(&self.text(), &self.input(), self.launch())?;
+        self.run_with(Asynchrony::Immediate)
+    }
+
+    pub(crate) fn run_with(&self, asynchrony: Asynchrony) -> Result<Vec<Vec<u32>>, RunError> {
+        self.run_text(&self.text(), asynchrony)
+    }
+
+    /// The cells of each CTA after a variant of the kernel.
+    pub(crate) fn run_text(
+        &self,
+        text: &str,
+        asynchrony: Asynchrony,
+    ) -> Result<Vec<Vec<u32>>, RunError> {
+        let mut launch = self.launch();
+        launch.asynchrony = asynchrony;
+        let bytes = launch_with(text, &self.input(), launch)?;
         let cells = bytes.chunks(self.bytes_of_block()).map(|block| {
             let cells = block[BUFFER..].chunks(4);
             cells

@@ -2,11 +2,13 @@
 
 use ptx_isa::Modifier;
 
+use super::super::asynchronous::{AsyncOperation, Completes, GroupKind};
 use super::super::exchange::reduce_words;
 use super::super::execution::{Control, Execution, Failed, Outcome};
+use super::super::matrix::Fragment;
 use super::{invalid, unknown_operands};
-use crate::lanes::{LANES, Place};
-use crate::memory::tensor::{TENSOR_COLUMNS, TensorAddress, WARP_LANES, lane_mask};
+use crate::lanes::{Double, LANES, Place};
+use crate::memory::tensor::{TensorAddress, WARP_LANES, lane_mask};
 use crate::program::{Act, ActOperand};
 
 /// The shape of an access of a warp: the lanes of tensor memory, and the bits of each that are moved together.
@@ -99,6 +101,19 @@ struct Transfer {
     combination: Option<Place>,
 }
 
+/// A store with the values of its registers.
+#[derive(Clone, Debug)]
+pub(in crate::execute) struct TensorStore {
+    transfer: Transfer,
+    values: Fragment,
+}
+
+impl TensorStore {
+    pub(in crate::execute) const fn memory(&self) -> usize {
+        size_of::<Self>() + self.values.len() * (size_of::<Place>() + size_of::<Double>())
+    }
+}
+
 impl Transfer {
     /// The place of the lowest element of a register of a thread.
     fn place(&self, thread: usize, register: usize) -> TensorAddress {
@@ -152,7 +167,10 @@ impl Execution<'_> {
             let data = act.operands.len().saturating_sub(1);
             let transfer = execution.transfer(act, data, 0, None)?;
             execution.check_transfer(&transfer)?;
-            execution.perform_store(&transfer);
+            let values = execution.fragment(&transfer.registers);
+            let store = Box::new(TensorStore { transfer, values });
+            let completes = Completes::Group(GroupKind::TensorStores);
+            execution.start(AsyncOperation::TensorStore(store), completes, None, 0)?;
             Ok(Control::Next)
         })
     }
@@ -251,21 +269,21 @@ impl Execution<'_> {
         Ok(())
     }
 
-    fn perform_store(&mut self, transfer: &Transfer) {
-        let fragment = self.fragment(&transfer.registers);
+    pub(in crate::execute) fn perform_tensor_store(
+        &mut self,
+        store: &TensorStore,
+    ) -> Result<(), Failed> {
+        let TensorStore { transfer, values } = store;
         let rank = self.block.rank;
-        let Some(memory) = self.block.tensor_mut(rank) else {
-            return;
-        };
-        for (register, values) in fragment.iter().enumerate() {
+        for (register, values) in values.iter().enumerate() {
             for (thread, &bits) in values.iter().enumerate() {
-                let place = transfer.place(thread, register);
                 let bits = bits as u32;
                 let cells = [bits & 0xffff, bits >> 16];
                 let cells = if transfer.packed { &cells[..] } else { &[bits] };
-                memory.write_row(place.lane, place.column.min(TENSOR_COLUMNS), cells);
+                self.write_tensor_row(rank, transfer.place(thread, register), cells);
             }
         }
+        Ok(())
     }
 }
 

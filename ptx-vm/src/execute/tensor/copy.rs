@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use ptx_isa::Modifier;
 
+use super::super::asynchronous::{AsyncOperation, Completes, GroupKind, Pass};
 use super::super::execution::{Control, Execution, Failed, Outcome};
 use super::{invalid, unknown_operands};
 use crate::lanes::lanes;
@@ -50,7 +51,7 @@ impl RowLanes {
 
 /// A copy from shared to tensor memory, with the values of its operands.
 #[derive(Clone, Debug)]
-struct TensorCopy {
+pub(in crate::execute) struct TensorCopy {
     /// The CTAs, each of which copies from its own shared memory.
     ranks: Vec<usize>,
     source: SharedMatrix,
@@ -65,7 +66,7 @@ struct TensorCopy {
 
 /// A shift of lanes, with the values of its operands.
 #[derive(Clone, Debug)]
-struct TensorShift {
+pub(in crate::execute) struct TensorShift {
     ranks: Vec<usize>,
     first: TensorAddress,
     lane: usize,
@@ -76,7 +77,13 @@ impl Execution<'_> {
     pub(in crate::execute) fn tensor_copy(&mut self, act: &Act) -> Outcome {
         for lane in lanes(self.active) {
             let copy = self.tensor_copy_of_lane(act, lane)?;
-            self.perform_tensor_copy(&copy)?;
+            let operation = AsyncOperation::TensorCopy(Box::new(copy));
+            self.start(
+                operation,
+                Completes::Group(GroupKind::TensorMemory),
+                None,
+                lane,
+            )?;
         }
         Ok(Control::Next)
     }
@@ -123,7 +130,10 @@ impl Execution<'_> {
         })
     }
 
-    fn perform_tensor_copy(&mut self, copy: &TensorCopy) -> Result<(), Failed> {
+    pub(in crate::execute) fn perform_tensor_copy(
+        &mut self,
+        copy: &TensorCopy,
+    ) -> Result<(), Failed> {
         let TensorAddress {
             lane: first,
             column,
@@ -157,12 +167,21 @@ impl Execution<'_> {
                 first: TensorAddress::from_bits(self.tensor_operand(act, 0, lane)?),
                 lane,
             };
-            self.perform_shift(&shift)?;
+            let operation = AsyncOperation::TensorShift(shift);
+            self.start(
+                operation,
+                Completes::Group(GroupKind::TensorMemory),
+                None,
+                lane,
+            )?;
         }
         Ok(Control::Next)
     }
 
-    fn perform_shift(&mut self, shift: &TensorShift) -> Result<(), Failed> {
+    pub(in crate::execute) fn perform_tensor_shift(
+        &mut self,
+        shift: &TensorShift,
+    ) -> Result<(), Failed> {
         let first = shift.first.lane;
         if !first.is_multiple_of(WARP_LANES) {
             let reason = format!(
@@ -174,7 +193,9 @@ impl Execution<'_> {
         let columns = shift.first.column..shift.first.column + 8;
         for &rank in &shift.ranks {
             self.tensor_cells(rank, &(first..first + WARP_LANES), &columns, shift.lane)?;
-            if let Some(memory) = self.block.tensor_mut(rank) {
+            if self.pass != Pass::Announce
+                && let Some(memory) = self.block.tensor_mut(rank)
+            {
                 shift_lanes(memory, first, &columns);
             }
         }

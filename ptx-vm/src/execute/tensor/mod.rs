@@ -1,8 +1,10 @@
 //! Instructions of the fifth generation of tensor cores (PTX ISA manual 9.7.16).
 //!
 //! [`allocate`] manages the columns of tensor memory, [`access`] moves cells between them and registers, [`copy`] fills them from shared memory,
-//! [`product`] has the operands of products, which [`multiply`] computes, and [`commit`] signals the completion. An asynchronous operation is a structure that has the values of all its
-//! operands; it is performed at once.
+//! [`product`] has the operands of products, which [`multiply`] computes, and [`commit`] starts arrivals at mbarrier objects.
+//!
+//! Loads are performed at once, since the first use of a register waits for its load. All others are [asynchronous operations](super::asynchronous). When
+//! they are announced, the cells are marked as written, without changing their values.
 
 mod access;
 mod allocate;
@@ -13,8 +15,9 @@ mod product;
 
 use core::ops::Range;
 
-use ptx_isa::Modifier;
+use ptx_isa::{Action, Modifier};
 
+use super::asynchronous::Pass;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
 use crate::error::StopReason;
@@ -23,7 +26,9 @@ use crate::matrix::units::UnitFormat;
 use crate::memory::tensor::{TensorAddress, TensorMemory};
 use crate::program::{Act, ActOperand, Address, Base};
 
-pub(super) use product::{is_undescribed_product, undescribed_product};
+pub(super) use access::TensorStore;
+pub(super) use copy::{TensorCopy, TensorShift};
+pub(super) use product::{TensorProduct, is_undescribed_product, undescribed_product};
 
 /// The error of an operand whose value the manual does not allow.
 fn invalid(reason: impl Into<String>, lane: usize) -> Failed {
@@ -35,9 +40,14 @@ fn unknown_operands(lane: usize) -> Failed {
 }
 
 impl Execution<'_> {
-    /// Waits until all lanes of the warp are at the instruction. Accesses to tensor memory are complete.
+    /// Waits until all lanes of the warp are at the instruction, and for their loads or stores.
     pub(super) fn tensor_wait(&mut self, act: &Act) -> Outcome {
-        self.collectively(act, |_, _| Ok(Control::Next))
+        self.collectively(act, |execution, act| {
+            if act.action == Action::TensorStoreWait {
+                execution.perform_tensor_stores()?;
+            }
+            Ok(Control::Next)
+        })
     }
 
     /// The value of an address of tensor memory in a lane.
@@ -115,6 +125,10 @@ impl Execution<'_> {
             let reason = "tensor memory is accessed before any of it was allocated";
             return Err(invalid(reason, lane));
         };
+        // The columns of a pending operation may have been freed.
+        if self.pass == Pass::Perform {
+            return Ok(memory);
+        }
         match memory.fault(lanes, columns) {
             Some(fault) => Err(invalid(fault, lane)),
             None => Ok(memory),
@@ -123,7 +137,7 @@ impl Execution<'_> {
 
     /// Shows a cell of a read that was not written to the observer.
     fn show_unwritten(&self, rank: usize, lanes: u128, columns: Range<usize>, lane: usize) {
-        if self.block.cluster_state.observer.is_none() {
+        if self.block.cluster_state.observer.is_none() || self.pass == Pass::Perform {
             return;
         }
         let memory = self.block.tensor(rank);
@@ -154,10 +168,16 @@ impl Execution<'_> {
         Ok(format.expand(unit))
     }
 
-    /// Writes cells of a lane of tensor memory, which are allocated.
+    /// Writes cells of a lane of tensor memory, which are allocated. If the operation is announced, they are only marked as written.
     fn write_tensor_row(&mut self, rank: usize, address: TensorAddress, values: &[u32]) {
-        if let Some(memory) = self.block.tensor_mut(rank) {
+        let is_announced = self.pass == Pass::Announce;
+        let Some(memory) = self.block.tensor_mut(rank) else {
+            return;
+        };
+        if !is_announced {
             memory.write_row(address.lane, address.column, values);
         }
+        let end = address.column + values.len();
+        memory.mark_written(address.lane, address.column..end);
     }
 }

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use ptx_isa::ScalarType;
 
+use super::super::asynchronous::{AsyncOperation, Completes, GroupKind, Pass};
 use super::super::execution::{Control, Execution, Failed, Outcome};
 use super::product::{FirstFactor, TensorProduct};
 use super::{invalid, unknown_operands};
@@ -29,12 +30,21 @@ impl Execution<'_> {
         for lane in lanes(self.active) {
             let product = self.tensor_product(act, lane)?;
             self.check_product(&product)?;
-            self.perform_product(&product)?;
+            let operation = AsyncOperation::TensorProduct(Box::new(product));
+            self.start(
+                operation,
+                Completes::Group(GroupKind::TensorMemory),
+                None,
+                lane,
+            )?;
         }
         Ok(Control::Next)
     }
 
-    fn perform_product(&mut self, product: &TensorProduct) -> Result<(), Failed> {
+    pub(in crate::execute) fn perform_product(
+        &mut self,
+        product: &TensorProduct,
+    ) -> Result<(), Failed> {
         let lane = product.lane;
         let operation = product.instruction.operation();
         let work = operation.multiply_adds() / MULTIPLY_ADDS;
@@ -58,9 +68,16 @@ impl Execution<'_> {
         for part in product.parts() {
             let operands =
                 self.operands_of_part(product, &part, &b, a_of_block[part.block].as_ref())?;
+            if self.pass == Pass::Announce {
+                self.write_part(product, &part, &operands.c);
+                continue;
+            }
             let result = multiply_by_method(&operation, method, &operands);
             let result = result.ok_or_else(|| unknown_operands(lane))?;
             self.write_part(product, &part, &result);
+        }
+        if self.pass == Pass::Perform {
+            return Ok(());
         }
         self.observe(|observer, execution| {
             observer.tensor_product(execution, &product.instruction.product());
@@ -286,7 +303,9 @@ impl Execution<'_> {
                 u64::from(memory.cell(lane, first)) | u64::from(memory.cell(lane, first + 1)) << 32
             };
             let index = |unit: usize| (word >> (2 * unit) & 3) as usize;
-            check_metadata(word, bits, product.lane)?;
+            if self.pass == Pass::Whole {
+                check_metadata(word, bits, product.lane)?;
+            }
             elements.extend((0..stored).map(|element| stored_column(bits, element, index) as u64));
         }
         Ok(Matrix {
@@ -347,7 +366,7 @@ impl Execution<'_> {
         <[Matrix; 2]>::try_from(matrices).map_err(|_| unknown_operands(product.lane))
     }
 
-    /// Writes a part of the result to its lanes that are not disabled.
+    /// Writes a part of the result to its lanes that are not disabled. If it is announced, the cells are only marked.
     fn write_part(&mut self, product: &TensorProduct, part: &Part, result: &Matrix) {
         let rank = product.ranks[part.block];
         let disabled = product.disabled_lanes[part.block];

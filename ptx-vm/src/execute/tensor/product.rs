@@ -27,7 +27,7 @@ pub(super) enum FirstFactor {
 
 /// A product, with the values of its operands.
 #[derive(Clone, Debug)]
-pub(super) struct TensorProduct {
+pub(in crate::execute) struct TensorProduct {
     pub(super) instruction: Instruction,
     /// The CTAs that perform it.
     pub(super) ranks: Vec<usize>,
