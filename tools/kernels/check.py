@@ -30,6 +30,9 @@ CASES = {**triton.CASES, **cuda.CASES}
 
 CHECK = ["--check", ALL_CHECKERS]
 
+# The most findings of a correct kernel that are printed.
+MOST_FINDINGS = 4
+
 RESULTS = {
     "found": "found",
     "changed": "not found, with other results",
@@ -108,6 +111,8 @@ def check_kernel(program, path, kernel, orders):
             texts += [f"\n    {mode.name}, {case.name}: {finding.code} {finding.message}" for finding in new]
         names.append(mode.name)
     text = f"{len(subject.cases)} cases ({', '.join(names)}), {subject.shared} bytes of dynamic shared memory"
+    if len(texts) > MOST_FINDINGS:
+        texts[MOST_FINDINGS:] = [f"\n    and {len(texts) - MOST_FINDINGS} more findings"]
     return Row(name, "right", text + "".join(texts), subject, findings)
 
 
