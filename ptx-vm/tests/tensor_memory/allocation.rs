@@ -134,6 +134,38 @@ fn a_pair_of_blocks_allocates_the_same_columns() {
 }
 
 #[test]
+fn a_pair_of_blocks_allocates_columns_that_are_free_in_both() {
+    // Each CTA has freed another half of the columns that both have allocated.
+    let one = |operation: &str, word: u32| {
+        format!("tcgen05.{operation}.cta_group::2.sync.aligned.b32 %r{word}, 64;\n")
+    };
+    let allocate = |word: u32| {
+        format!(
+            "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [address], 64;\nld.shared.b32 %r{word}, [address];\n"
+        )
+    };
+    let body = "mov.u32 %r10, %cluster_ctarank;\nsetp.eq.u32 %p1, %r10, 0;\n".to_owned()
+        + &allocate(1)
+        + &allocate(2)
+        + "@%p1 bra EVEN;\n"
+        + &one("dealloc", 1)
+        + "bra BOTH;\nEVEN:\n"
+        + &one("dealloc", 2)
+        + "BOTH:\n"
+        + &allocate(3)
+        + "mul.wide.u32 %rd1, %r10, 16;\nadd.s64 %rd1, %rd1, %out;\nst.global.v4.b32 [%rd1], {%r1, %r2, %r3, %r3};\n"
+        + &one("dealloc", 3)
+        + "@%p1 bra LAST;\n"
+        + &one("dealloc", 2)
+        + "bra END;\nLAST:\n"
+        + &one("dealloc", 1);
+    let found = run_launch(&body, 2, Launch::new("k").shape(2, 32)).unwrap();
+    let [first, second, third] = [found[0], found[1], found[2]];
+    assert_eq!(found[..3], found[4..7]);
+    assert!(third != first && third != second, "{found:?}");
+}
+
+#[test]
 fn tensor_memory_counts_for_the_memory_limit() {
     let mut launch = Launch::new("k").shape(1, 32);
     launch.limits.memory_bytes = 200 << 10;
