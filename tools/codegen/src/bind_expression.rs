@@ -5,7 +5,7 @@ use crate::input::{Error, Result, Word};
 use crate::notation as ast;
 use crate::notation::Role;
 use crate::schema::{Assignment, Computation, ErrorBound, Expr, Form, Operand, Target, TypeExpr};
-use crate::vocabulary::{ActionResults, ActionRow, FunctionRow};
+use crate::vocabulary_rows::{ActionResults, ActionRow, FunctionRow};
 
 /// The name of the carry flag.
 const CARRY: &str = "carry";

@@ -8,7 +8,8 @@ use crate::input::{Error, Result, split};
 use crate::notation as ast;
 use crate::notation::TextKind;
 use crate::schema::{Block, Family, Texts};
-use crate::vocabulary::{ModifierId, Names, Vocabulary};
+use crate::vocabulary::{ModifierId, Vocabulary};
+use crate::vocabulary_rows::Names;
 
 /// Resolves all families.
 pub(crate) fn bind(vocabulary: &Vocabulary, families: &[ast::Family]) -> Result<Vec<Family>> {

@@ -11,7 +11,8 @@ use crate::notation::Version;
 use crate::output::Output;
 use crate::perfect_hash;
 use crate::rust::list;
-use crate::vocabulary::{Declarable, ModifierRow, Names, Support, Vocabulary};
+use crate::vocabulary::Vocabulary;
+use crate::vocabulary_rows::{Declarable, ModifierRow, Names, Support};
 
 /// An enum of words.
 struct Enum<'a> {

@@ -24,6 +24,7 @@ mod rust;
 mod schema;
 mod shared_lists;
 mod vocabulary;
+mod vocabulary_rows;
 
 use std::collections::BTreeSet;
 use std::fs;
