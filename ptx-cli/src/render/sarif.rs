@@ -1,5 +1,7 @@
 //! Diagnostics as results of a SARIF 2.1.0 log (Static Analysis Results Interchange Format).
 
+use std::borrow::Cow;
+
 use ptx_ir::{Code, Diagnostic, Severity, Span};
 use serde_json::{Value, json};
 
@@ -157,7 +159,17 @@ fn source_line((depth, frame): (usize, &JsonFrame)) -> Option<Value> {
 /// A path as a URI reference: relative to the directory of the run, or absolute.
 fn uri(name: &str) -> String {
     let mut text = String::new();
-    if name.starts_with('/') {
+    let name = if cfg!(windows) {
+        Cow::Owned(name.replace('\\', "/"))
+    } else {
+        Cow::Borrowed(name)
+    };
+    // `C:/a.ptx` is a path of Windows, also in the line information of a module that another system compiled.
+    let has_drive =
+        matches!(name.as_bytes(), [drive, b':', b'/', ..] if drive.is_ascii_alphabetic());
+    if has_drive {
+        text.push_str("file:///");
+    } else if name.starts_with('/') {
         text.push_str("file://");
     }
     for byte in name.bytes() {
@@ -165,8 +177,28 @@ fn uri(name: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
                 text.push(byte.into())
             }
+            b':' if has_drive => text.push(':'),
             byte => text.push_str(&format!("%{byte:02X}")),
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn paths_as_references() {
+        assert_eq!(uri("a b/c.ptx"), "a%20b/c.ptx");
+        assert_eq!(uri("/a/c.ptx"), "file:///a/c.ptx");
+        assert_eq!(uri("C:/a b/c.cu"), "file:///C:/a%20b/c.cu");
+        let path = "C:\\a\\c.cu";
+        let expected = if cfg!(windows) {
+            "file:///C:/a/c.cu"
+        } else {
+            "C%3A%5Ca%5Cc.cu"
+        };
+        assert_eq!(uri(path), expected);
+    }
 }

@@ -11,7 +11,8 @@ fn a_valid_file_has_no_diagnostics() {
     for format in ["human", "short"] {
         expect(&ptx(&["check", "--format", format, &file]), 0, "", "");
     }
-    let clean = format!("{{\"schema\":1,\"file\":\"{file}\",\"code\":null,\"severity\":null}}\n");
+    let path = serde_json::Value::from(file.as_str());
+    let clean = format!("{{\"schema\":1,\"file\":{path},\"code\":null,\"severity\":null}}\n");
     expect(&ptx(&["check", "--format", "json", &file]), 0, &clean, "");
 }
 

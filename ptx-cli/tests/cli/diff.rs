@@ -1,6 +1,6 @@
 //! `diff`.
 
-use crate::support::{Folder, Run, expect, objects, ptx};
+use crate::support::{Folder, Run, expect, objects, ptx, with_slashes};
 
 const OLD: &str = ".version 8.0
 .target sm_80
@@ -183,11 +183,12 @@ fn functions_and_files() {
     let folder = folder.0.to_str().unwrap();
     let one = ptx(&["diff", folder, folder]);
     assert_eq!(
-        (one.status, one.err.as_str()),
+        (one.status, with_slashes(&one.err)),
         (
             2,
-            format!("ptxkit: diff compares two modules: choose one, such as `{folder}/a.ptx`\n")
-                .as_str()
+            with_slashes(&format!(
+                "ptxkit: diff compares two modules: choose one, such as `{folder}/a.ptx`\n"
+            ))
         )
     );
 }

@@ -3,7 +3,9 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::support::{BAD, Folder, GOOD, command, expect, objects, ptx, with_input};
+use crate::support::{
+    BAD, Folder, GOOD, command, expect, not_found, objects, ptx, with_input, with_slashes,
+};
 
 #[test]
 fn directories_are_searched_in_order() {
@@ -23,7 +25,7 @@ fn directories_are_searched_in_order() {
     let files: Vec<_> = run
         .out
         .lines()
-        .filter_map(|l| l.strip_prefix(root)?.split(':').next())
+        .filter_map(|l| Some(with_slashes(l.strip_prefix(root)?.split(':').next()?)))
         .collect();
     let order = ["/b.ptx", "/a/b/c.ptx", "/a/z.ptx", "/a.ptx", "/b.ptx"];
     assert_eq!(files, order);
@@ -302,7 +304,7 @@ fn inputs_that_cannot_be_read_in_json() {
             (&1.into(), &missing.into())
         );
         let error = first["error"].as_str().unwrap();
-        assert!(error.contains("No such file"), "{error}");
+        assert_eq!(error, not_found());
         assert!(
             run.err.contains(&format!("ptxkit: {missing}: {error}")),
             "{}",

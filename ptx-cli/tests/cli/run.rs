@@ -3,9 +3,8 @@
 use std::fs;
 
 use npyz::{DType, NpyFile, Order, WriteOptions, WriterBuilder};
-use test_support::NULL_DEVICE;
 
-use crate::support::{BAD, Folder, Run, expect, objects, ptx, with_input};
+use crate::support::{BAD, Folder, Run, expect, not_found, objects, ptx, with_input};
 
 const VECADD: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -182,7 +181,7 @@ fn an_error_with_its_source_lines() {
     );
     assert_eq!(run.status, 2);
     assert!(
-        run.err.starts_with("ptxkit: no: No such file"),
+        run.err.starts_with(&format!("ptxkit: no: {}", not_found())),
         "{}",
         run.err
     );
@@ -233,16 +232,18 @@ fn a_run_in_json() {
         (&found["code"], &found["span"]["line"]),
         (&"PTX1303".into(), &19.into())
     );
-    let arguments =
-        format!("--format json --kernel fill --block 8 out:{NULL_DEVICE}:u8[2,4] u8:1 u32:8");
-    let run = self::run(VECADD, &arguments);
+    let path = Folder::new("run-json").file("out.npy", "");
+    let output = format!("out:{path}:u8[2,4]");
+    let mut arguments = vec!["run", VECADD, "--format", "json", "--kernel", "fill"];
+    arguments.extend(["--block", "8", &output, "u8:1", "u32:8"]);
+    let run = ptx(&arguments);
     let object = &objects(&run.out)[0];
     assert_eq!((run.status, &object["done"]), (0, &true.into()));
     assert!(object["launches"][0]["steps"].as_u64().unwrap() > 4);
     let buffer = &object["buffers"][0];
     assert_eq!(
         (&buffer["file"], &buffer["type"]),
-        (&NULL_DEVICE.into(), &"|u1".into())
+        (&path.into(), &"|u1".into())
     );
     assert_eq!(buffer["shape"], serde_json::json!([2, 4]));
     let run = with_input(&["run", "-", "--format", "json"], BAD.as_bytes());

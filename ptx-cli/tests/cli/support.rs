@@ -36,6 +36,16 @@ impl Folder {
     }
 }
 
+/// A text with the separators of paths that all systems but Windows use.
+pub(crate) fn with_slashes(text: &str) -> String {
+    text.replace('\\', "/")
+}
+
+/// The message of the system for a file that does not exist.
+pub(crate) fn not_found() -> String {
+    fs::metadata("missing.ptx").unwrap_err().to_string()
+}
+
 /// What a run of the program gave.
 pub(crate) struct Run {
     pub(crate) status: i32,
