@@ -17,6 +17,7 @@ pub(crate) enum Purpose {
     Stacks,
     Registers,
     Output,
+    Launches,
     Checkers,
     AsynchronousOperations,
 }
@@ -31,6 +32,7 @@ impl Purpose {
             Self::Stacks => "the stacks of threads need",
             Self::Registers => "the registers of a call need",
             Self::Output => "the output of `printf` needs",
+            Self::Launches => "launches from kernels need",
             Self::Checkers => "the checkers need",
             Self::AsynchronousOperations => "pending asynchronous operations need",
         }
@@ -137,6 +139,11 @@ pub(crate) struct Held {
 impl Held {
     pub(crate) const fn new(account: Arc<Account>) -> Self {
         Self { account, bytes: 0 }
+    }
+
+    /// Bytes that the account already counts.
+    pub(crate) const fn counted(account: Arc<Account>, bytes: u64) -> Self {
+        Self { account, bytes }
     }
 
     /// Uses more bytes, unless these are more than allowed.

@@ -1,6 +1,6 @@
 //! Runs NVIDIA PTX without a GPU.
 //!
-//! A [`Machine`] has a module and the memory of a device; [`Machine::launch`] runs a kernel. The semantics of instructions come from the tables of
+//! A [`Device`] has memory, and modules are loaded into it; [`Device::launch`] runs a kernel. A [`Machine`] is a device with one module. The semantics of instructions come from the tables of
 //! `ptx-isa` ([`ptx_isa::Form::computation`]); the lanes of a warp execute instructions together.
 //!
 //! ```
@@ -33,6 +33,7 @@
 mod account;
 mod asynchrony;
 mod check;
+mod device;
 mod diagnostic;
 mod error;
 mod execute;
@@ -40,23 +41,28 @@ mod executor;
 mod lanes;
 mod launch;
 mod lower;
+mod machine;
 mod matrix;
 mod memory;
 mod profile;
 mod program;
 mod schedule;
 mod shape;
+mod structure;
 mod trace;
 
 pub use asynchrony::{Asynchrony, UnknownAsynchrony};
 pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};
+pub use device::{Device, DeviceBuilder, ModuleId, Snapshot};
 pub use error::{RunError, StopReason, Wait};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};
-pub use launch::{Launch, LaunchLimits, Machine, Outcome, UnsupportedInstruction};
-pub use memory::{DeviceValue, Swizzle};
+pub use launch::{Launch, LaunchLimits, Outcome, UnsupportedInstruction};
+pub use machine::Machine;
+pub use memory::{AddressSize, DeviceValue, HostPage, PAGE_BYTES, PageSource, Swizzle};
 pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};
 pub use schedule::{Schedule, UnknownSchedule};
+pub use structure::StructArgument;
 pub use trace::{
     AccessUse, ExecutedStep, RegisterValues, StepAccess, StepObserver, StepPlace, StepRegister,
     StepState,

@@ -24,8 +24,16 @@ pub(crate) struct Allocation {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) owner: Owner,
-    /// The thread that freed it.
-    pub(crate) freed_by: Option<Actor>,
+    pub(crate) freed: Option<Freed>,
+}
+
+/// The end of an allocation.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Freed {
+    /// A thread freed it.
+    ByThread(Actor),
+    /// The host freed it.
+    ByHost,
 }
 
 /// All allocations.
@@ -38,13 +46,17 @@ pub(crate) struct Allocations {
 }
 
 impl Allocations {
-    /// Adds an allocation.
+    /// Adds an allocation, which replaces those that were freed there.
     pub(crate) fn insert(&mut self, start: u64, bytes: u64, owner: Owner) {
+        let end = start.saturating_add(bytes);
+        while let Some((&freed, _)) = self.by_start.range(start..end).next() {
+            self.by_start.remove(&freed);
+        }
         let allocation = Allocation {
             start,
-            end: start.saturating_add(bytes),
+            end,
             owner,
-            freed_by: None,
+            freed: None,
         };
         self.by_start.insert(start, allocation);
     }
@@ -63,7 +75,7 @@ impl Allocations {
         }
         let bounds = self
             .before(range.start)
-            .filter(|a| range.end <= a.end && a.freed_by.is_none())
+            .filter(|a| range.end <= a.end && a.freed.is_none())
             .map(|a| a.start..a.end);
         match bounds {
             Some(bounds) => {
@@ -89,11 +101,34 @@ impl Allocations {
         self.by_start.get(&address)
     }
 
-    /// Records that an allocation was freed.
+    /// Records that a thread freed an allocation.
     pub(crate) fn free(&mut self, address: u64, actor: Actor) {
         if let Some(allocation) = self.by_start.get_mut(&address) {
-            allocation.freed_by = Some(actor);
+            allocation.freed = Some(Freed::ByThread(actor));
         }
+        self.last = 0..0;
+    }
+
+    /// Records that the host freed an allocation, and returns its size in bytes. The error is the reason why that is impossible.
+    pub(crate) fn free_by_host(&mut self, address: u64) -> Result<u64, String> {
+        let allocation = self.by_start.get_mut(&address);
+        let Some(allocation) = allocation.filter(|a| a.owner == Owner::Host) else {
+            return Err(format!("no allocation of the host begins at {address:#x}"));
+        };
+        let bytes = allocation.end - allocation.start;
+        if allocation.freed.is_some() {
+            return Err(format!(
+                "the allocation of {bytes} bytes at {address:#x} was freed before"
+            ));
+        }
+        allocation.freed = Some(Freed::ByHost);
+        self.last = 0..0;
+        Ok(bytes)
+    }
+
+    /// Removes an allocation, of which nothing is recorded any more.
+    pub(crate) fn remove(&mut self, address: u64) {
+        self.by_start.remove(&address);
         self.last = 0..0;
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Checker;
 use super::checkers::Checkers;
-use super::report::{Actor, Text};
-use crate::check::allocations::Owner;
+use super::report::Text;
+use crate::check::allocations::{Allocation, Freed, Owner};
 use crate::execute::{Execution, Memory, Touch, Use};
 use crate::lanes::lanes;
 use core::ops::Range;
@@ -113,9 +113,10 @@ impl Checkers {
         if touch.memory == Memory::Global
             && let Some(allocation) = self.allocations.before(address)
             && address < allocation.end
-            && let Some(freed_by) = allocation.freed_by
+            && let Some(freed) = allocation.freed
         {
-            return self.report_use_after_free(execution, touch, lane, freed_by);
+            let name = describe_allocation(allocation);
+            return self.report_use_after_free(execution, touch, lane, &name, freed);
         }
         let memory = match touch.memory {
             Memory::Global => "global memory",
@@ -143,14 +144,27 @@ impl Checkers {
         execution: &Execution<'_>,
         touch: &Touch<'_>,
         lane: usize,
-        freed_by: Actor,
+        name: &str,
+        freed: Freed,
     ) {
         let access = describe_access(touch.usage, touch.bytes);
         let address = touch.addresses[lane];
+        let (by, other, help) = match freed {
+            Freed::ByThread(actor) => (
+                "",
+                Some((actor, "freed here")),
+                "free memory after its last use, and order `free` after the accesses of other threads",
+            ),
+            Freed::ByHost => (
+                " by the host",
+                None,
+                "free the allocation after the last launch that accesses it",
+            ),
+        };
         self.report(execution, Code::UseAfterFree, lane, || Text {
-            message: format!("{access} at {address:#x} after the memory was freed"),
-            other: Some((freed_by, "freed here")),
-            help: "free memory after its last use, and order `free` after the accesses of other threads",
+            message: format!("{access} at {address:#x}, in {name}, after the memory was freed{by}"),
+            other,
+            help,
         });
     }
 
@@ -188,13 +202,8 @@ impl Checkers {
                 }
             }
         };
-        let start = nearest.start;
-        let name = match &nearest.owner {
-            Owner::Host => format!("the allocation at {start:#x}"),
-            Owner::Variable(name) => format!("`{name}`"),
-            Owner::Heap | Owner::EarlierHeap => format!("the `malloc` allocation at {start:#x}"),
-        };
-        describe_distance(address, bytes, start, nearest.end, &name)
+        let name = describe_allocation(nearest);
+        describe_distance(address, bytes, nearest.start, nearest.end, &name)
     }
 
     /// Records an allocation of the heap.
@@ -220,19 +229,31 @@ impl Checkers {
             .allocations
             .at(start)
             .filter(|a| a.owner == Owner::Heap);
-        match allocation.map(|a| a.freed_by) {
-            Some(None) => self.allocations.free(start, actor),
-            Some(Some(freed_by)) => self.report(execution, Code::InvalidFree, lane, || Text {
-                message: format!("double free of {start:#x}"),
-                other: Some((freed_by, "freed here")),
-                help: "free memory only once, in a single thread",
-            }),
+        match allocation.map(|a| a.freed) {
+            Some(Some(Freed::ByThread(freed_by))) => {
+                self.report(execution, Code::InvalidFree, lane, || Text {
+                    message: format!("double free of {start:#x}"),
+                    other: Some((freed_by, "freed here")),
+                    help: "free memory only once, in a single thread",
+                })
+            }
+            Some(_) => self.allocations.free(start, actor),
             None => self.report(execution, Code::InvalidFree, lane, || Text {
                 message: format!("invalid free of {start:#x}, which was not returned by `malloc`"),
                 other: None,
                 help: "pass a pointer that `malloc` returned to `free`",
             }),
         }
+    }
+}
+
+/// The name of an allocation.
+fn describe_allocation(allocation: &Allocation) -> String {
+    let start = allocation.start;
+    match &allocation.owner {
+        Owner::Host => format!("the allocation at {start:#x}"),
+        Owner::Variable(name) => format!("`{name}`"),
+        Owner::Heap | Owner::EarlierHeap => format!("the `malloc` allocation at {start:#x}"),
     }
 }
 

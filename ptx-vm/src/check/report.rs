@@ -59,6 +59,23 @@ pub struct Report {
 }
 
 impl Report {
+    /// Adds the reports of a later grid of a launch. Reports of the same kind at the same instruction and in the same kernel are counted together.
+    pub(crate) fn add_all(reports: &mut Vec<Self>, later: Vec<Self>) {
+        for report in later {
+            let has_room = reports.len() < MOST_REPORTS;
+            let earlier = reports.iter_mut().find(|earlier| {
+                (earlier.code, earlier.at.function, earlier.at.inst)
+                    == (report.code, report.at.function, report.at.inst)
+                    && earlier.kernel == report.kernel
+            });
+            match earlier {
+                Some(earlier) => earlier.count += report.count,
+                None if has_room => reports.push(report),
+                None => {}
+            }
+        }
+    }
+
     /// The report as a diagnostic in the source of the module.
     #[must_use]
     pub fn diagnostic(&self) -> Diagnostic {

@@ -1,4 +1,4 @@
-//! Asynchronous bulk copies, stores and atomic operations, and requests that a cluster is canceled.
+//! Asynchronous bulk copies, stores and atomic operations.
 
 use ptx_isa::Modifier;
 
@@ -31,9 +31,6 @@ impl Act {
 
 /// The mask of all bytes of a unit of 16 bytes.
 const ALL_BYTES: u64 = 0xffff;
-
-/// The answer to a request that is refused.
-const REFUSED: u128 = 0;
 
 /// The copy of a block of memory to one CTA or to global memory.
 #[derive(Clone, Debug)]
@@ -82,12 +79,12 @@ pub(super) struct BulkReduction {
 /// Stores of consecutive elements.
 #[derive(Clone, Debug)]
 pub(super) struct AsyncStore {
-    target: Location,
+    pub(super) target: Location,
     /// The bytes of an element.
-    bytes: u8,
-    elements: Vec<u128>,
+    pub(super) bytes: u8,
+    pub(super) elements: Vec<u128>,
     /// The mbarrier object where the stores complete.
-    object: Option<Location>,
+    pub(super) object: Option<Location>,
 }
 
 impl AsyncStore {
@@ -277,45 +274,6 @@ impl Execution<'_> {
         self.complete_if_any(reduction.object, element.bytes.into(), lane)
     }
 
-    /// Writes the answer to a request that a cluster that has not begun is canceled (9.7.13.17), and completes its bytes at an mbarrier object, in this
-    /// CTA or in all CTAs of the cluster. The machine refuses all requests, as if all clusters had begun.
-    pub(super) fn cancel_cluster(&mut self, act: &Act) -> Outcome {
-        let addresses = act.addresses();
-        let [target, object] = addresses[..] else {
-            return Ok(Control::Next);
-        };
-        let block_count = self.grid.cluster.iter().product::<u32>() as usize;
-        let ranks: Vec<Option<usize>> = if act.is_multicast() {
-            (0..block_count).map(Some).collect()
-        } else {
-            vec![None]
-        };
-        for lane in lanes(self.active) {
-            let target = self.location(&target, lane);
-            let object = self.location(&object, lane);
-            for &rank in &ranks {
-                let store = AsyncStore {
-                    target: in_block(target, rank),
-                    bytes: 16,
-                    elements: vec![REFUSED],
-                    object: Some(in_block(object, rank)),
-                };
-                self.start_store(store, lane)?;
-            }
-        }
-        Ok(Control::Next)
-    }
-
-    /// Reads an answer to such a request: no cluster was canceled, so it contains no index of a cluster.
-    pub(super) fn canceled_cluster(&mut self, act: &Act) -> Outcome {
-        for lane in lanes(self.active) {
-            for place in act.all_places(0) {
-                self.set(*place, lane, 0);
-            }
-        }
-        Ok(Control::Next)
-    }
-
     fn bulk_operands(&self, act: &Act, lane: usize) -> Result<BulkOperands, Failed> {
         let addresses = act.addresses();
         let ([target, source] | [target, source, _]) = &addresses[..] else {
@@ -376,7 +334,7 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
-    fn start_store(&mut self, store: AsyncStore, lane: usize) -> Result<(), Failed> {
+    pub(super) fn start_store(&mut self, store: AsyncStore, lane: usize) -> Result<(), Failed> {
         if store.object.is_none() {
             return self.perform_async_store(&store, lane);
         }

@@ -9,7 +9,7 @@ use crate::error::StopReason;
 use crate::lanes::{Place, lanes};
 use crate::lower::Code;
 use crate::memory;
-use crate::program::{Argument, Call, Callee, Function, Passed, Step, function_at};
+use crate::program::{Argument, Call, Callee, Function, Passed, Step};
 use ptx_ir::FuncId;
 
 /// An argument or a result, in a call.
@@ -277,7 +277,9 @@ impl Execution<'_> {
                 let calling = lanes(self.active)
                     .filter(|&lane| self.get(*place, lane) == address)
                     .fold(0, |mask, lane| mask | 1 << lane);
-                let id = u64::try_from(address).ok().and_then(function_at);
+                let id = u64::try_from(address)
+                    .ok()
+                    .and_then(|address| self.grid.program.variables.function_at(address));
                 Ok((id.ok_or((StopReason::BadTarget, first))?, calling))
             }
         }

@@ -1,19 +1,21 @@
 //! A grid: all CTAs of a launch.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 
 use super::execution::Failed;
+use super::launches::Launches;
 use crate::account::{Account, Purpose};
 use crate::asynchrony::Asynchrony;
 use crate::error::{RunError, StopReason};
 use crate::executor::Progress;
 use crate::launch::LaunchLimits;
 use crate::matrix::model::Model;
-use crate::memory::{Device, Heap};
+use crate::memory::{GlobalMemory, Heap};
 use crate::program::Program;
 use crate::schedule::Schedule;
 use crate::trace::StepObserver;
@@ -32,7 +34,7 @@ pub(crate) struct InstPlace {
 pub(crate) struct Grid<'a> {
     pub(crate) program: &'a Program,
     pub(crate) module: &'a Module,
-    pub(crate) device: &'a Device,
+    pub(crate) device: &'a GlobalMemory,
     pub(crate) kernel: FuncId,
     pub(crate) parameters: &'a [u8],
     /// CTAs in each dimension.
@@ -59,14 +61,24 @@ pub(crate) struct Grid<'a> {
     /// The seed of what shared memory holds at first.
     pub(crate) shared_seed: Option<u64>,
     pub(crate) heap: &'a Heap,
+    /// The memory for the parameters of launches from kernels.
+    pub(crate) parameter_heap: &'a Heap,
+    /// The work that threads requested from the device runtime.
+    pub(crate) launches: Mutex<Launches>,
+    /// The number of launches from kernels that led to this grid.
+    pub(crate) depth: u32,
+    /// The number of the architecture, such as 90.
+    pub(crate) architecture: u32,
     /// The address of what barriers of all CTAs are kept in; `%envreg1` and `%envreg2` are its halves.
     pub(crate) workspace: u64,
+    /// The number of clusters that have begun or were canceled, in the order in which they begin.
+    pub(crate) begun_clusters: AtomicU64,
     /// The output of `printf` in each cluster.
     pub(crate) output: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
 /// The bytes of memory that a byte of output counts as: there are copies of it, lists that grow, and what shows it.
-const COPIES: u64 = 16;
+pub(crate) const COPIES: u64 = 16;
 /// The bytes of memory that the first output of a cluster counts as besides.
 const CLUSTER_OUTPUT: u64 = 128;
 /// The steps of the launch between looks at the clock.

@@ -6,7 +6,6 @@ use super::block::ObserverCell;
 use super::cluster::{Cluster, Look};
 use super::grid::Grid;
 use super::independent;
-use super::order::Order;
 use super::watch::{self, Watch};
 use crate::error::RunError;
 use crate::executor::Executor;
@@ -15,6 +14,8 @@ use crate::executor::Executor;
 pub(super) const TURN: u64 = 1 << 20;
 /// The steps of a turn of clusters that may wait for others, before all have begun, and after that.
 const DEPENDENT_TURNS: [u64; 2] = [1 << 16, 1 << 14];
+/// The steps of the first turn of clusters that may cancel others: several of them begin before one has canceled all others.
+const CANCELING_TURN: u64 = 1 << 8;
 /// The steps that a cluster makes before it is looked whether it waits for others.
 pub(super) const FIRST_TURN: u64 = 1 << 13;
 /// The steps of a launch whose CTAs may wait for each other before it is looked whether they only wait.
@@ -30,7 +31,7 @@ pub(crate) fn run(
         independent::run(grid, executor)
     } else {
         // All CTAs run on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
-        run_from(grid, VecDeque::new(), 0, observer)
+        run_from(grid, VecDeque::new(), observer)
     }
 }
 
@@ -86,31 +87,39 @@ pub(super) fn run_waiting(
     waiting: VecDeque<Cluster>,
     observer: &mut Option<ObserverCell>,
 ) -> Result<(), RunError> {
-    run_from(grid, waiting, grid.clusters().count(), observer)
+    grid.set_all_begun();
+    run_from(grid, waiting, observer)
 }
 
-/// Runs clusters that began, and those from a position in their order on.
+/// Runs clusters that began, and those that have not begun.
 fn run_from(
     grid: &Grid<'_>,
     mut waiting: VecDeque<Cluster>,
-    mut next: u64,
     observer: &mut Option<ObserverCell>,
 ) -> Result<(), RunError> {
-    let all = grid.clusters().count();
-    let order = Order::of_clusters(grid, all);
     let mut watch = Watch::new(FIRST_LOOK);
-    while next < all || !waiting.is_empty() {
-        let begins = next < all && waiting.len() < grid.limits.resident_clusters;
-        let mut cluster = if begins {
-            next += 1;
-            Cluster::new(grid, grid.clusters().index(order.number_at(next - 1)))?
+    let first_turn = if grid.program.may_cancel(grid.kernel) {
+        CANCELING_TURN
+    } else {
+        DEPENDENT_TURNS[0]
+    };
+    loop {
+        let has_room = waiting.len() < grid.limits.resident_clusters;
+        let begun = has_room.then(|| grid.take_cluster()).flatten();
+        let begins = begun.is_some();
+        let mut cluster = if let Some(number) = begun {
+            Cluster::new(grid, grid.clusters().index(number))?
         } else {
             match waiting.pop_front() {
                 Some(cluster) => cluster,
                 None => return Ok(()),
             }
         };
-        let turn = DEPENDENT_TURNS[usize::from(next == all)];
+        let turn = if grid.have_all_begun() {
+            DEPENDENT_TURNS[1]
+        } else {
+            first_turn
+        };
         let progress = if begins {
             begin(grid, &mut cluster, turn, observer)
         } else {
@@ -134,7 +143,7 @@ fn run_from(
             cluster.wake();
         }
         waiting.push_back(cluster);
-        if next < all && waiting.len() < grid.limits.resident_clusters {
+        if !grid.have_all_begun() && waiting.len() < grid.limits.resident_clusters {
             continue;
         }
         let mut error = None;
@@ -157,5 +166,4 @@ fn run_from(
             return Err(error);
         }
     }
-    Ok(())
 }

@@ -19,14 +19,11 @@ impl Execution<'_> {
                 "vprintf" => (self.print(call, lane)?, 4),
                 MALLOC => {
                     let bytes = self.pointer(call, 0, lane);
-                    let start = self.grid.heap.allocate(bytes);
-                    self.observe(|observer, _| observer.allocated(start, bytes));
-                    (start, 8)
+                    (self.allocate_on_heap(bytes), 8)
                 }
                 "free" => {
                     let start = self.pointer(call, 0, lane);
-                    self.grid.heap.free(start);
-                    self.observe(|observer, execution| observer.freed(execution, lane, start));
+                    self.free_on_heap(start, lane);
                     (0, 0)
                 }
                 "__assertfail" => {
@@ -38,11 +35,26 @@ impl Execution<'_> {
                     let text = format!("{file}:{line}: {message}");
                     return Err((StopReason::Assertion(text), lane));
                 }
-                other => return Err((StopReason::Undefined(other.into()), lane)),
+                other => match self.device_runtime_call(other, call, lane)? {
+                    Some(result) => result,
+                    None => return Err((StopReason::Undefined(other.into()), lane)),
+                },
             };
             self.return_value(call, lane, value, bytes);
         }
         Ok(Control::Next)
+    }
+
+    /// The address of new memory of the heap; 0 if there is not enough.
+    pub(super) fn allocate_on_heap(&mut self, bytes: u64) -> u64 {
+        let start = self.grid.heap.allocate(bytes);
+        self.observe(|observer, _| observer.allocated(start, bytes));
+        start
+    }
+
+    pub(super) fn free_on_heap(&mut self, start: u64, lane: usize) {
+        self.grid.heap.free(start);
+        self.observe(|observer, execution| observer.freed(execution, lane, start));
     }
 
     /// Prints the output of `vprintf`, and returns the number of its arguments.
@@ -72,18 +84,30 @@ impl Execution<'_> {
     }
 
     /// The value of an argument.
-    fn argument(&self, call: &Call, n: usize, bytes: u8, lane: usize) -> u64 {
-        match call.arguments.get(n).map(|a| a.element(0, 0)) {
-            Some(Passed::Register(place)) => self.get(place, lane) as u64,
-            Some(Passed::Memory(offset)) => {
-                let address = self.frame() + offset;
+    pub(super) fn argument(&self, call: &Call, n: usize, bytes: u8, lane: usize) -> u64 {
+        self.argument_at(call, n, 0, bytes, lane)
+    }
+
+    /// The value of bytes of an argument, from an offset on.
+    pub(super) fn argument_at(
+        &self,
+        call: &Call,
+        n: usize,
+        offset: u64,
+        bytes: u8,
+        lane: usize,
+    ) -> u64 {
+        let value = match call.arguments.get(n).map(|a| a.element(0, 0)) {
+            Some(Passed::Register(place)) => self.get(place, lane).checked_shr(8 * offset as u32),
+            Some(Passed::Memory(start)) => {
+                let address = self.frame() + start + offset;
                 let stack = self.warp.stacks.get(lane);
-                stack
-                    .and_then(|s| memory::read(s, address, bytes))
-                    .unwrap_or(0) as u64
+                stack.and_then(|s| memory::read(s, address, bytes))
             }
-            _ => 0,
-        }
+            _ => None,
+        };
+        let unused = 64 - 8 * u32::from(bytes.clamp(1, 8));
+        value.unwrap_or(0) as u64 & u64::MAX >> unused
     }
 
     fn return_value(&mut self, call: &Call, lane: usize, value: u64, bytes: u8) {

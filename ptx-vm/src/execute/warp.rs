@@ -46,6 +46,8 @@ pub(crate) struct Warp {
     spare_registers: Vec<(FuncId, Registers)>,
     /// The phase of the barrier of the cluster in which each lane arrived and has not waited.
     pub(crate) arrived: [Option<u64>; LANES],
+    /// The last error of the device runtime in each lane; `None` before the first one.
+    pub(super) last_errors: Option<Box<[u32; LANES]>>,
 }
 
 /// The lanes of a mask for which a guard holds.
@@ -88,6 +90,7 @@ impl Warp {
             uncounted: 0,
             spare_registers: Vec::new(),
             arrived: [None; LANES],
+            last_errors: None,
         }
     }
 

@@ -3,13 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use super::Fault;
-use super::device::{Device, PAGE};
-use crate::program::GLOBAL;
+use super::global::{GlobalMemory, PAGE};
 
 /// Bytes of a word.
 const WORD: usize = 4;
 
-impl Device {
+impl GlobalMemory {
     /// Copies bytes out of memory.
     pub(crate) fn read_bytes(&self, address: u64, destination: &mut [u8]) -> Result<(), Fault> {
         self.check(address, destination.len())?;
@@ -17,11 +16,11 @@ impl Device {
         let mut remaining = destination;
         while !remaining.is_empty() {
             let (bytes_on_page, next_pages) =
-                remaining.split_at_mut(on_page(position, remaining.len()));
+                remaining.split_at_mut(self.on_page(position, remaining.len()));
             match self.used_page(position) {
                 None => bytes_on_page.fill(0),
                 Some(words) => {
-                    let first = ((position - GLOBAL) % PAGE) as usize;
+                    let first = ((position - self.start()) % PAGE) as usize;
                     for (offset, byte) in (first..).zip(bytes_on_page.iter_mut()) {
                         let word = words
                             .get(offset / WORD)
@@ -43,7 +42,7 @@ impl Device {
         let mut remaining = source;
         while !remaining.is_empty() {
             let (bytes_on_page, next_pages) =
-                remaining.split_at(on_page(position, remaining.len()));
+                remaining.split_at(self.on_page(position, remaining.len()));
             if self.used_page(position).is_some() || bytes_on_page.iter().any(|byte| *byte != 0) {
                 self.write_part(position, bytes_on_page)?;
             }
@@ -78,21 +77,24 @@ impl Device {
 
     /// Checks that there is memory at all of the addresses; the fault is that of the first address without memory.
     pub(crate) fn check(&self, address: u64, bytes: usize) -> Result<(), Fault> {
-        // Memory has whole words.
-        let limit = self.end().next_multiple_of(WORD as u64);
+        let limit = self.end();
         let end = address.saturating_add(bytes as u64);
-        if bytes == 0 || address >= GLOBAL && end <= limit {
+        if bytes == 0 || address >= self.start() && end <= limit {
             Ok(())
-        } else if address < GLOBAL {
+        } else if address < self.start() {
             Err(Fault::OutOfBounds(address))
         } else {
             Err(Fault::OutOfBounds(address.max(limit)))
         }
     }
-}
 
-/// The number of bytes of a range that are on the page of the first one.
-fn on_page(address: u64, bytes: usize) -> usize {
-    let bytes_to_end_of_page = PAGE - (address - GLOBAL) % PAGE;
-    bytes.min(bytes_to_end_of_page as usize)
+    /// The number of bytes of a range that are on the page of the first one.
+    const fn on_page(&self, address: u64, bytes: usize) -> usize {
+        let bytes_to_end_of_page = (PAGE - (address - self.start()) % PAGE) as usize;
+        if bytes < bytes_to_end_of_page {
+            bytes
+        } else {
+            bytes_to_end_of_page
+        }
+    }
 }

@@ -14,6 +14,17 @@ pub(crate) struct Heap {
     live: AtomicU64,
 }
 
+impl Clone for Heap {
+    fn clone(&self) -> Self {
+        Self {
+            start: self.start,
+            end: self.end,
+            next: AtomicU64::new(self.next.load(Ordering::Relaxed)),
+            live: AtomicU64::new(self.live.load(Ordering::Relaxed)),
+        }
+    }
+}
+
 impl Heap {
     pub(crate) const fn new(start: u64, bytes: u64) -> Self {
         Self {
@@ -60,6 +71,12 @@ impl Heap {
                 live.checked_sub(1)
             });
         }
+    }
+
+    /// Frees all allocations.
+    pub(crate) fn clear(&mut self) {
+        *self.next.get_mut() = self.start;
+        *self.live.get_mut() = 0;
     }
 
     /// Ends a launch: an empty heap starts again from its first address.

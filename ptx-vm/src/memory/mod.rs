@@ -1,14 +1,18 @@
 //! Device memory, which all threads share, and the shared memory of a CTA.
 
 mod copies;
-mod device;
+mod free_ranges;
+mod global;
 mod heap;
+mod pages;
 pub(crate) mod swizzle;
 pub(crate) mod tensor;
 mod value;
 
-pub(crate) use device::Device;
+pub use global::AddressSize;
+pub(crate) use global::{GlobalMemory, MemorySnapshot};
 pub(crate) use heap::Heap;
+pub use pages::{HostPage, PAGE_BYTES, PageSource};
 pub use swizzle::Swizzle;
 pub use value::DeviceValue;
 pub(crate) use value::{bytes_of, values_of};

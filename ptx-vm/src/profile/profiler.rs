@@ -32,6 +32,26 @@ impl Count {
         self.memory.clone()
     }
 
+    fn add(&mut self, other: &Self) {
+        self.executions += other.executions;
+        self.lanes += other.lanes;
+        for memory in &other.memory {
+            let sum = self.memory_in(memory.space);
+            sum.bytes += memory.bytes;
+            sum.requests += memory.requests;
+            sum.sectors += memory.sectors;
+            sum.passes += memory.passes;
+            sum.least_passes += memory.least_passes;
+        }
+        match (&mut self.matrix, other.matrix) {
+            (Some(sum), Some(matrix)) => {
+                sum.products += matrix.products;
+                sum.multiply_adds += matrix.multiply_adds;
+            }
+            (sum, matrix) => *sum = sum.or(matrix),
+        }
+    }
+
     pub(super) fn memory_in(&mut self, space: StateSpace) -> &mut MemoryProfile {
         let index = self.memory.iter().position(|m| m.space == space);
         let index = index.unwrap_or_else(|| {
@@ -60,6 +80,15 @@ impl Counts {
     pub(super) fn get(&self, function: FuncId, step_index: u32) -> Option<&Count> {
         let count = self.functions.get(&function)?.get(step_index as usize)?;
         (count.executions > 0).then_some(count)
+    }
+
+    /// Adds the counters of a later grid.
+    pub(crate) fn add(&mut self, later: &Self) {
+        for (&function, counts) in &later.functions {
+            for (index, count) in (0u32..).zip(counts) {
+                self.count_of_step(function, index).add(count);
+            }
+        }
     }
 
     fn count_of_step(&mut self, function: FuncId, step_index: u32) -> &mut Count {

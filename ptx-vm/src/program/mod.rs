@@ -26,7 +26,8 @@ pub(crate) use step::{
     Guard, Passed, Step, Target, Window,
 };
 pub(crate) use variables::{
-    CODE, GLOBAL, LOCAL, Object, PARAMETERS, SHARED, SHARED_STRIDE, Variables, function_at, window,
+    CODE, CODE_BYTES, LOCAL, Object, PARAMETERS, Placement, SHARED, SHARED_STRIDE, Variables,
+    window,
 };
 
 use sharing::Sharing;
@@ -64,9 +65,9 @@ pub(crate) struct Program {
 
 impl Program {
     /// Decodes all functions of a module. Linear.
-    pub(crate) fn new(module: &Module) -> Self {
+    pub(crate) fn new(module: &Module, placement: Placement<'_>) -> Self {
         let facts = ptx_ir::facts::ModuleFacts::new(module);
-        let variables = Variables::new(module, &users::UsersOf::new(&facts));
+        let variables = Variables::new(module, &users::UsersOf::new(&facts), placement);
         let mut queries = ptx_ir::raw::query::Queries::new(module);
         let (mut functions, mut sharing) = (Vec::new(), Vec::new());
         for (id, _) in module.functions().iter() {
@@ -88,16 +89,26 @@ impl Program {
         Sharing::is_independent(kernel, &self.sharing)
     }
 
+    /// Whether a kernel may request that clusters are canceled.
+    pub(crate) fn may_cancel(&self, kernel: FuncId) -> bool {
+        Sharing::may_cancel(kernel, &self.sharing)
+    }
+
     /// Whether a function reads a special register that does not change.
     pub(crate) fn reads_special(&self, register: SpecialReg) -> bool {
         let special = self.functions.iter().flatten().flat_map(|f| &f.special);
         special.into_iter().any(|(read, ..)| *read == register)
     }
 
+    /// The steps of all functions.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
+        let functions = self.functions.iter().flatten();
+        functions.flat_map(|function| function.steps.iter().map(|target| &target.step))
+    }
+
     /// Whether a function calls one of the system.
     pub(crate) fn calls_system(&self, name: &str) -> bool {
-        let mut steps = self.functions.iter().flatten().flat_map(|f| &f.steps);
-        steps.any(|target| match &target.step {
+        self.steps().any(|step| match step {
             Step::Call(call) => matches!(&call.callee, Callee::System(called) if **called == *name),
             _ => false,
         })

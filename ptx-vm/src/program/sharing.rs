@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use ptx_ir::FuncId;
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
-use ptx_isa::{Access, Modifier, StateSpace};
+use ptx_isa::{Access, Action, Modifier, StateSpace};
 
 use super::step::{Callee, Step, Target};
 
@@ -17,6 +17,8 @@ use super::step::{Callee, Step, Target};
 pub(super) struct Sharing {
     /// Whether it may communicate with other CTAs.
     communicates: bool,
+    /// Whether it requests that clusters are canceled.
+    cancels: bool,
     /// The functions that it calls.
     calls: Vec<FuncId>,
     /// Whether it calls functions by their addresses.
@@ -40,6 +42,11 @@ impl Sharing {
                     }
                     Callee::Indirect(_) => sharing.calls_unknown = true,
                 },
+                // The clusters that have begun depend on the order.
+                Step::Act(act) if act.action == Action::CancelCluster => {
+                    sharing.communicates = true;
+                    sharing.cancels = true;
+                }
                 _ => sharing.communicates |= may_communicate(&facts.inst(target.inst)),
             }
         }
@@ -48,22 +55,36 @@ impl Sharing {
 
     /// Whether no function that a kernel may reach communicates; `functions` has those of the module, with `None` where a body is missing.
     pub(super) fn is_independent(kernel: FuncId, functions: &[Option<Self>]) -> bool {
+        !Self::reaches(kernel, functions, |sharing| sharing.communicates)
+    }
+
+    /// Whether a kernel may request that clusters are canceled.
+    pub(super) fn may_cancel(kernel: FuncId, functions: &[Option<Self>]) -> bool {
+        Self::reaches(kernel, functions, |sharing| sharing.cancels)
+    }
+
+    /// Whether a condition holds for a function that a kernel may reach. Linear in the calls.
+    fn reaches(
+        kernel: FuncId,
+        functions: &[Option<Self>],
+        condition: impl Fn(&Self) -> bool,
+    ) -> bool {
         let mut reached = HashSet::from([kernel]);
         let mut worklist = vec![kernel];
         while let Some(function) = worklist.pop() {
             let Some(Some(sharing)) = functions.get(function.as_u32() as usize) else {
                 continue;
             };
-            if sharing.communicates {
-                return false;
+            if condition(sharing) {
+                return true;
             }
             if sharing.calls_unknown {
                 // Any function may be called.
-                return functions.iter().flatten().all(|other| !other.communicates);
+                return functions.iter().flatten().any(condition);
             }
             worklist.extend(sharing.calls.iter().filter(|id| reached.insert(**id)));
         }
-        true
+        false
     }
 }
 

@@ -1,5 +1,6 @@
 //! The variables of a module: their addresses and initial values.
 
+use core::ops::Range;
 use std::collections::HashMap;
 
 use ptx_analysis::values::VariableRef;
@@ -14,18 +15,19 @@ use super::layout::{Layout, Members, declaration_order};
 use super::shared::{self, Name, SharedSizes};
 use super::users::UsersOf;
 
-/// The generic address of the first byte of variables in `.global` and `.const`.
-pub(crate) const GLOBAL: u64 = 0x1000_0000;
 /// The generic address of the first byte of shared memory.
 pub(crate) const SHARED: u64 = 0x7000_0000_0000;
 /// The generic address of the first byte of the stack of a thread.
 pub(crate) const LOCAL: u64 = 0x7100_0000_0000;
 /// The generic address of the first byte of the parameters of the kernel.
 pub(crate) const PARAMETERS: u64 = 0x7200_0000_0000;
-/// The address of the first function.
+/// The address of the first function of the first module.
 pub(crate) const CODE: u64 = 0x7300_0000_0000;
 /// Bytes between the shared memory of one CTA of a cluster and that of the next one.
 pub(crate) const SHARED_STRIDE: u64 = 1 << 24;
+
+/// Bytes between the addresses of functions.
+pub(crate) const CODE_BYTES: u64 = 16;
 
 /// Bytes between variables in `.global` and `.const`.
 const GAP: u64 = 16;
@@ -54,8 +56,18 @@ pub(crate) struct Variables {
     pub(crate) ranges: Vec<(Box<str>, u64, u64)>,
     /// The sizes of shared memory.
     pub(crate) shared: SharedSizes,
-    /// One past the last address in `.global` and `.const`.
-    pub(crate) end: u64,
+    /// The addresses in `.global` and `.const`; `None` if there is not enough memory.
+    pub(crate) range: Option<Range<u64>>,
+    /// The address of the first function.
+    code: u64,
+}
+
+/// The places of a module in the address space.
+pub(crate) struct Placement<'a> {
+    /// The address of the first function.
+    pub(crate) code: u64,
+    /// Allocates bytes at a multiple of a number for the variables in `.global` and `.const`.
+    pub(crate) allocate: &'a mut dyn FnMut(u64, u64) -> Option<u64>,
 }
 
 /// The bytes of a variable.
@@ -85,18 +97,19 @@ struct Layouts<'u> {
     global: Layout,
     shared: shared::Declarations,
     users: &'u UsersOf,
-    ranges: Vec<Range>,
+    ranges: Vec<NumberedVariables>,
 }
 
 /// The variables of a declarator with a count, such as `t<4>`.
-struct Range {
+struct NumberedVariables {
     first: Name,
     /// Bytes from a variable to the next one.
     stride: u64,
 }
 
-/// A variable in `.global` or `.const`, with its address.
+/// A variable in `.global` or `.const`, with its address; at first its offset among the variables of the module.
 struct PlacedVariable {
+    name: Name,
     declarator: Declarator,
     decl: VarDecl,
     address: u64,
@@ -105,14 +118,17 @@ struct PlacedVariable {
 impl Layouts<'_> {
     fn add_range(&mut self, count: Option<i64>, first: Name, stride: u64) {
         if count.is_some() {
-            self.ranges.push(Range { first, stride });
+            self.ranges.push(NumberedVariables { first, stride });
         }
     }
 }
 
 impl Variables {
-    pub(super) fn new(module: &Module, users: &UsersOf) -> Self {
-        let mut variables = Self::default();
+    pub(super) fn new(module: &Module, users: &UsersOf, placement: Placement<'_>) -> Self {
+        let mut variables = Self {
+            code: placement.code,
+            ..Self::default()
+        };
         let mut layouts = Layouts {
             global: Layout::default(),
             shared: shared::Declarations::default(),
@@ -132,7 +148,7 @@ impl Variables {
             pool: module.pool(),
             function: None,
         };
-        let placed_in_module = variables.place(&scope, &mut layouts);
+        let mut placed_in_module = variables.place(&scope, &mut layouts);
         let mut placed_in_functions = Vec::new();
         for (id, _) in module.functions().iter() {
             if let Some(body) = module.body(id) {
@@ -155,13 +171,48 @@ impl Variables {
                 Name::Local(function, var) => variables.locals.insert((function, var), address),
             };
         }
+        let placed = placed_in_functions
+            .iter_mut()
+            .flat_map(|(_, placed)| placed);
+        variables.move_to_memory(
+            placed_in_module.iter_mut().chain(placed),
+            &layouts.global,
+            placement.allocate,
+        );
         variables.add_members(module, &layouts.ranges);
-        variables.end = GLOBAL.saturating_add(layouts.global.bytes());
         variables.initialize_all(&scope, &placed_in_module);
         for (scope, placed) in placed_in_functions {
             variables.initialize_all(&scope, &placed);
         }
         variables
+    }
+
+    /// Allocates memory for the variables in `.global` and `.const`, whose addresses were offsets so far.
+    fn move_to_memory<'p>(
+        &mut self,
+        placed: impl Iterator<Item = &'p mut PlacedVariable>,
+        layout: &Layout,
+        allocate: &mut dyn FnMut(u64, u64) -> Option<u64>,
+    ) {
+        if layout.bytes() == 0 {
+            self.range = Some(0..0);
+            return;
+        }
+        let Some(start) = allocate(layout.bytes(), layout.align) else {
+            return;
+        };
+        self.range = Some(start..start + layout.bytes());
+        for variable in placed {
+            variable.address += start;
+            match variable.name {
+                Name::Symbol(symbol) => self.symbols.insert(symbol, variable.address),
+                Name::Local(function, var) => self.locals.insert((function, var), variable.address),
+            };
+        }
+        for (_, range_start, range_end) in &mut self.ranges {
+            *range_start += start;
+            *range_end += start;
+        }
     }
 
     /// Gives the variables of a scope their addresses, and returns those that may have initial values.
@@ -202,10 +253,9 @@ impl Variables {
                     }
                     continue;
                 }
-                let offset = layouts.global.add(total_size.unwrap_or(0), align);
+                let address = layouts.global.add(total_size.unwrap_or(0), align);
                 // Variables are apart, so that a checker finds accesses past their ends.
                 layouts.global.add(GAP, 1);
-                let address = GLOBAL.saturating_add(offset);
                 if let Some(first) = self.record_address(scope, declarator, address) {
                     self.add_element_size(first, decl);
                     layouts.add_range(count, first, stride);
@@ -214,6 +264,7 @@ impl Variables {
                     let end = address.saturating_add(total_size.unwrap_or(0));
                     self.ranges.push((name.into(), address, end));
                     placed.push(PlacedVariable {
+                        name: first,
                         declarator: *declarator,
                         decl: *decl,
                         address,
@@ -271,7 +322,7 @@ impl Variables {
     }
 
     /// Gives the other members of ranges their addresses.
-    fn add_members(&mut self, module: &Module, ranges: &[Range]) {
+    fn add_members(&mut self, module: &Module, ranges: &[NumberedVariables]) {
         if ranges.is_empty() {
             return;
         }
@@ -374,10 +425,22 @@ impl Variables {
     /// The address of a variable or a function of the module.
     pub(crate) fn symbol(&self, module: &Module, symbol: SymbolId) -> Option<u64> {
         match module.symbols().get(symbol)?.kind {
-            SymbolKind::Function(id) => Some(function_address(id)),
+            SymbolKind::Function(id) => Some(self.function_address(id)),
             SymbolKind::Variable(..) => self.symbols.get(&symbol).copied(),
             _ => None,
         }
+    }
+
+    /// The address of a function.
+    fn function_address(&self, id: FuncId) -> u64 {
+        self.code + CODE_BYTES * u64::from(id.as_u32())
+    }
+
+    /// The function at an address, which the module may not have.
+    pub(crate) fn function_at(&self, address: u64) -> Option<FuncId> {
+        let offset = address.checked_sub(self.code)?;
+        (offset % CODE_BYTES == 0)
+            .then(|| FuncId::new(u32::try_from(offset / CODE_BYTES).unwrap_or(u32::MAX)))
     }
 
     /// The address of a variable that is declared inside a function, unless it is on the stack.
@@ -508,17 +571,6 @@ impl Value {
         bytes.resize(element_bytes as usize, 0);
         bytes
     }
-}
-
-/// The address of a function.
-pub(crate) fn function_address(id: FuncId) -> u64 {
-    CODE + 16 * u64::from(id.as_u32())
-}
-
-/// The function at an address.
-pub(crate) fn function_at(address: u64) -> Option<FuncId> {
-    let index = address.checked_sub(CODE)?;
-    (index % 16 == 0).then(|| FuncId::new(u32::try_from(index / 16).unwrap_or(u32::MAX)))
 }
 
 /// The base of a space among the generic addresses.

@@ -52,7 +52,7 @@ const INSTRUCTIONS: [&str; 40] = [
 ];
 
 /// Values of operands, among them addresses.
-const VALUES: [u64; 20] = [
+const VALUES: [u64; 22] = [
     0,
     1,
     31,
@@ -69,6 +69,8 @@ const VALUES: [u64; 20] = [
     u64::MAX - 15,
     0x1000_0000,
     0x1000_0100,
+    0x6000_0000_0000,
+    0x6000_0000_0100,
     0x7000_0000_0000,
     0x7100_0000_0000,
     0x7200_0000_0000,

@@ -200,7 +200,7 @@ fn a_flag_that_is_only_read() {
             assert_eq!(
                 all,
                 [format!(
-                    "{} wait{} for another value of the 32 bits at 0x10000100 in global memory, which are 0x0 and which no thread changes",
+                    "{} wait{} for another value of the 32 bits at 0x600000000000 in global memory, which are 0x0 and which no thread changes",
                     if grid * block == 1 {
                         "1 thread".into()
                     } else {
@@ -557,7 +557,11 @@ impl Case {
 /// The family of loops that read several places in turn.
 #[test]
 fn loops_of_several_reads() {
-    for (mask, expected) in [(1, "0x10000100"), (7, "0x10000100"), (255, "0x100")] {
+    for (mask, expected) in [
+        (1, "0x600000000000"),
+        (7, "0x600000000000"),
+        (255, "0x600000000"),
+    ] {
         let scan = |end: &str| {
             format!(
                 "mov.u32 %r9, 0;\nagain: and.b32 %r1, %r9, {mask};\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd2, %out, %rd1;\nld.volatile.global.u32 %r2, [%rd2];\n{end}\n@%p1 bra again;"
@@ -685,7 +689,7 @@ fn cluster_barriers_in_a_loop() {
         "flag",
         "again: barrier.cluster.arrive;\nbarrier.cluster.wait;\nld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;",
     )
-    .hangs("256 threads wait for another value of the 32 bits at 0x10000100");
+    .hangs("256 threads wait for another value of the 32 bits at 0x600000000000");
     cluster(
         "counter",
         "mov.u32 %r9, 0;\nagain: barrier.cluster.arrive;\nbarrier.cluster.wait;\nadd.u32 %r9, %r9, 1;\nsetp.lt.u32 %p1, %r9, 60000;\n@%p1 bra again;",
@@ -755,7 +759,7 @@ fn waits_with_a_growing_hint() {
 #[test]
 fn changes_that_no_other_thread_sees() {
     let poll = "ld.volatile.global.u32 %r2, [%out];\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra end;\n";
-    let flag = "for another value of the 32 bits at 0x10000100";
+    let flag = "for another value of the 32 bits at 0x600000000000";
     let on_stack = |limit: &str| {
         format!(
             ".local .align 8 .b8 depot[16];\nmov.u32 %r1, 0;\nst.local.u32 [depot], %r1;\nagain: {poll}ld.local.u32 %r3, [depot];\nadd.u32 %r3, %r3, 1;\nst.local.u32 [depot], %r3;\n{limit}\nbra again;\nend:"
@@ -805,7 +809,7 @@ fn changes_that_no_other_thread_sees() {
          ld.global.u32 %r2, [%out];\natom.global.exch.b32 %r3, [lock], 0;\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra again;\nend:";
     let all = waits(&kernel(".global .u32 lock;", locked), 1, 32);
     // The flag, and not the lock, which is before it.
-    assert!(all[0].contains("at 0x10000200"), "{all:?}");
+    assert!(all[0].contains("at 0x600000000200"), "{all:?}");
     assert_eq!(all.len(), 1, "{all:?}");
 }
 

@@ -8,6 +8,7 @@ mod asynchrony;
 mod checkers;
 #[path = "../common/mod.rs"]
 mod common;
+mod device;
 mod edited;
 mod evaluate;
 mod extremes;

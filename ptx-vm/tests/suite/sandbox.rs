@@ -208,6 +208,8 @@ fn checkers_keep_nothing_of_accesses_without_memory() {
             16,
             0x1000_0000,
             0xffff_fff0,
+            0x6000_0000_0000,
+            0x60ff_ffff_fff0,
             0x7000_0000_0000,
             0x7200_ffff_fff0,
             0x7fff_ffff_ffff_fff0,

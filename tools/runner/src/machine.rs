@@ -33,7 +33,7 @@ impl Device for VirtualMachine {
 
 impl Loaded for Machine<'static> {
     fn allocate(&mut self, bytes: u64) -> Result<u64> {
-        Machine::allocate(self, bytes).context("no memory")
+        self.device_mut().allocate(bytes).context("no memory")
     }
 
     fn variable(&mut self, name: &str) -> Result<u64> {
@@ -43,11 +43,11 @@ impl Loaded for Machine<'static> {
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
-        Ok(Machine::write(self, address, bytes)?)
+        Ok(self.device_mut().write(address, bytes)?)
     }
 
     fn read(&mut self, address: u64, bytes: usize) -> Result<Vec<u8>> {
-        Ok(Machine::read(self, address, bytes)?)
+        Ok(self.device().read(address, bytes)?)
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<Option<Vec<u8>>> {

@@ -25,7 +25,7 @@ const TIME: Duration = Duration::from_millis(250);
 const TIME_TOLERANCE: Duration = Duration::from_secs(6);
 
 /// Values of operands, among them addresses.
-const VALUES: [u64; 30] = [
+const VALUES: [u64; 32] = [
     0,
     1,
     2,
@@ -49,6 +49,8 @@ const VALUES: [u64; 30] = [
     0x7fc0_0000,
     0x1000_0000,
     0x1000_0100,
+    0x6000_0000_0000,
+    0x6000_0000_0100,
     0x7000_0000_0000,
     0x7100_0000_0000,
     0x7200_0000_0000,

@@ -1,0 +1,279 @@
+//! The device: memory, loaded modules and launches.
+
+mod children;
+mod modules;
+mod running;
+mod snapshot;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use modules::ModuleId;
+pub use snapshot::Snapshot;
+
+use modules::LoadedModule;
+
+use crate::check::{Allocations, Owner, Report, WrittenBytes};
+use crate::error::{RunError, StopReason};
+use crate::memory::{
+    AddressSize, DeviceValue, GlobalMemory, Heap, PageSource, bytes_of, values_of,
+};
+use crate::profile::Profile;
+use crate::program::CODE;
+
+/// A device: memory, modules and launches, one after the other.
+///
+/// ```
+/// use ptx_vm::{Device, Launch};
+///
+/// let writer = ptx_parse::parse_str(
+///     ".version 8.0\n.target sm_90\n.address_size 64\n
+///     .visible .global .u32 value = 5;\n
+///     .visible .entry write(.param .u64 target)\n{\n
+///     .reg .b32 %r1;\n.reg .b64 %rd1;\n
+///     ld.param.u64 %rd1, [target];\n
+///     ld.global.u32 %r1, [value];\n
+///     st.global.u32 [%rd1], %r1;\n
+///     ret;\n}\n",
+/// )
+/// .into_result()?;
+/// let other = writer.clone();
+/// let mut device = Device::new();
+/// let [first, second] = [device.load(&writer)?, device.load(&other)?];
+/// let (value, _) = device.variable(second, "value").ok_or("no variable")?;
+/// device.write_slice(value, &[7u32])?;
+/// let target = device.allocate(8).ok_or("no memory")?;
+/// device.launch(first, &Launch::new("write").argument(target.to_le_bytes()))?;
+/// device.launch(second, &Launch::new("write").argument((target + 4).to_le_bytes()))?;
+/// assert_eq!(device.read_slice::<u32>(target, 2)?, [5, 7]);
+/// device.free(target)?;
+/// device.unload(first)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Device<'m> {
+    memory: GlobalMemory,
+    state: State<'m>,
+    output: Vec<u8>,
+    /// The reports of the checkers of the last launch.
+    reports: Vec<Report>,
+    profile: Option<Profile>,
+}
+
+/// The state of a device that a snapshot copies, besides the memory.
+#[derive(Clone, Debug)]
+struct State<'m> {
+    /// The loaded modules, by the numbers of their identifiers.
+    modules: BTreeMap<u64, Arc<LoadedModule<'m>>>,
+    /// The number of the next module.
+    next_module: u64,
+    /// The address of the first function of the next module. Addresses are not used again.
+    next_code: u64,
+    heap: Heap,
+    /// The memory for the parameters of launches from kernels, which is empty between grids.
+    parameter_heap: Heap,
+    allocations: Allocations,
+    /// The bytes of global memory that were written.
+    written: WrittenBytes,
+    /// The address of the workspace of grid barriers, once a launch needed it.
+    workspace: Option<u64>,
+}
+
+/// The configuration of a new device.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct DeviceBuilder {
+    address_size: AddressSize,
+    pages: Option<Arc<dyn PageSource>>,
+}
+
+impl DeviceBuilder {
+    /// Sets the size of addresses; by default 64 bits. Only modules with this size can be loaded.
+    pub const fn address_size(mut self, size: AddressSize) -> Self {
+        self.address_size = size;
+        self
+    }
+
+    /// Sets a source of the pages of global memory.
+    pub fn pages(mut self, source: Arc<dyn PageSource>) -> Self {
+        self.pages = Some(source);
+        self
+    }
+
+    /// Creates the device.
+    #[must_use]
+    pub fn build<'m>(self) -> Device<'m> {
+        let memory = GlobalMemory::new(self.address_size, self.pages);
+        let state = State {
+            modules: BTreeMap::new(),
+            next_module: 0,
+            next_code: CODE,
+            heap: Heap::default(),
+            parameter_heap: Heap::default(),
+            allocations: Allocations::default(),
+            written: WrittenBytes::new(memory.start(), GlobalMemory::PAGE),
+            workspace: None,
+        };
+        Device {
+            memory,
+            state,
+            output: Vec::new(),
+            reports: Vec::new(),
+            profile: None,
+        }
+    }
+}
+
+impl Default for Device<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Device<'_> {
+    /// A device with addresses of 64 bits, without modules and allocations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// The configuration of a new device.
+    pub fn builder() -> DeviceBuilder {
+        DeviceBuilder::default()
+    }
+
+    /// Allocates zeroed global memory and returns its address, a multiple of 256. Returns `None` beyond 1 TiB in total.
+    ///
+    /// [`Checker::Initcheck`](crate::Checker::Initcheck) treats the memory as uninitialized; [`set_written`](Self::set_written) marks it as initialized.
+    pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
+        let start = self.memory.allocate(bytes, 1)?;
+        self.state.allocations.insert(start, bytes, Owner::Host);
+        self.state.written.remove(start, bytes);
+        Some(start)
+    }
+
+    /// Frees an allocation. A later one may use its memory and its address. Until then, [`Checker::Memcheck`](crate::Checker::Memcheck) reports accesses of kernels to it.
+    ///
+    /// # Errors
+    ///
+    /// If no allocation of [`allocate`](Self::allocate) begins at the address, or it was freed.
+    pub fn free(&mut self, address: u64) -> Result<(), RunError> {
+        let bytes = self
+            .state
+            .allocations
+            .free_by_host(address)
+            .map_err(RunError::impossible)?;
+        self.memory.free(address, bytes);
+        Ok(())
+    }
+
+    /// Marks memory as written by the host, so that [`Checker::Initcheck`](crate::Checker::Initcheck) does not report reads of it.
+    pub fn set_written(&mut self, address: u64, bytes: u64) {
+        let end = address.saturating_add(bytes).min(self.memory.end());
+        self.state
+            .written
+            .insert(address, end.saturating_sub(address));
+    }
+
+    /// Checks that a range is within one allocation, variable or the heap.
+    fn check(&self, address: u64, bytes: usize) -> Result<(), RunError> {
+        let end = address.saturating_add(bytes as u64);
+        let (heap, _) = self.state.heap.used();
+        let allocation = self.state.allocations.before(address);
+        let allocated_end = allocation
+            .filter(|allocation| allocation.freed.is_none())
+            .map_or(0, |allocation| allocation.end)
+            .max(if address >= heap {
+                self.state.heap.end()
+            } else {
+                0
+            });
+        if bytes == 0 || end <= allocated_end {
+            return Ok(());
+        }
+        let outside = allocated_end.max(address);
+        Err(RunError::new(StopReason::OutOfBounds(outside)))
+    }
+
+    /// Copies bytes from memory.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not within one allocation or variable, or the heap.
+    pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, RunError> {
+        self.check(address, bytes)?;
+        let mut copy = vec![0; bytes];
+        let read = self.memory.read_bytes(address, &mut copy);
+        read.map_err(|fault| RunError::new(fault.into()))?;
+        Ok(copy)
+    }
+
+    /// Copies bytes to memory.
+    ///
+    /// # Errors
+    ///
+    /// If the range is not within one allocation or variable, or the heap.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RunError> {
+        self.check(address, bytes.len())?;
+        let written = self.memory.write_bytes(address, bytes);
+        written.map_err(|fault| RunError::new(self.memory.reason(fault)))?;
+        self.set_written(address, bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Copies numbers from memory.
+    ///
+    /// ```
+    /// let mut device = ptx_vm::Device::new();
+    /// let data = device.allocate(16).ok_or("no memory")?;
+    /// device.write_slice(data, &[1.5f32, -2.0])?;
+    /// assert_eq!(device.read_slice::<f32>(data, 2)?, [1.5, -2.0]);
+    /// assert_eq!(device.read(data, 4)?, 1.5f32.to_le_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the range is not within one allocation or variable, or the heap.
+    pub fn read_slice<T: DeviceValue>(&self, address: u64, len: usize) -> Result<Vec<T>, RunError> {
+        let bytes = self.read(address, len.saturating_mul(size_of::<T>()))?;
+        Ok(values_of(&bytes))
+    }
+
+    /// Copies numbers to memory: see [`read_slice`](Self::read_slice).
+    ///
+    /// # Errors
+    ///
+    /// If the range is not within one allocation or variable, or the heap.
+    pub fn write_slice<T: DeviceValue>(
+        &mut self,
+        address: u64,
+        values: &[T],
+    ) -> Result<(), RunError> {
+        self.write(address, &bytes_of(values))
+    }
+
+    /// Sets the memory of the host in bytes that the device may use until the next launch, which has its own limit
+    /// ([`LaunchLimits::memory_bytes`](crate::LaunchLimits::memory_bytes)); at first 4 GiB.
+    pub fn limit_memory(&mut self, bytes: u64) {
+        self.memory.account().set_limit(bytes);
+    }
+
+    /// The output of the kernel of the last launch, even if the launch failed.
+    #[must_use]
+    pub fn output(&self) -> &[u8] {
+        &self.output
+    }
+
+    /// The profile of the last launch, even if it failed; `None` if no profile was collected.
+    #[must_use]
+    pub const fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    /// The reports of the checkers of the last launch, even if it failed: at most 100, one for each code and instruction.
+    #[must_use]
+    pub fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+}
