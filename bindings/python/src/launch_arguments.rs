@@ -5,13 +5,111 @@ use ptxkit::isa::{ScalarType, TypeKind};
 use ptxkit::semantics::fold::number_bits;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySlice};
+use pyo3::types::{PyBytes, PySlice, PyString, PyTuple};
+use ptxkit::vm::StructArgument;
 
 /// A value that is passed for a parameter.
 pub(crate) enum Argument<'py> {
     Bytes(Vec<u8>),
     /// The address of a copy of a buffer.
     Buffer(Buffer<'py>),
+    /// The bytes of a struct, and the offsets of the addresses of copies of buffers.
+    Struct(Vec<u8>, Vec<(usize, Buffer<'py>)>),
+}
+
+/// The largest depth of structs in structs.
+const DEPTH: usize = 16;
+
+/// The layout of a struct that is being read, and the buffers in it.
+#[derive(Default)]
+struct Struct<'py> {
+    layout: StructArgument,
+    buffers: Vec<(usize, Buffer<'py>)>,
+    /// The fields that remain, the last one first.
+    remaining: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> Struct<'py> {
+    /// A struct with the fields of a tuple.
+    fn new(tuple: &Bound<'py, PyTuple>) -> Self {
+        Self {
+            remaining: tuple.iter().rev().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads a tuple of fields: arrays, pairs of the name of a type and values, and tuples of fields.
+    fn read(tuple: &Bound<'py, PyTuple>) -> PyResult<Self> {
+        let mut open = vec![Self::new(tuple)];
+        while let Some(mut current) = open.pop() {
+            let Some(field) = current.remaining.pop() else {
+                let Some(outer) = open.last_mut() else {
+                    return Ok(current);
+                };
+                let start = outer.layout.structure(&current.layout);
+                let buffers = current.buffers.into_iter();
+                outer
+                    .buffers
+                    .extend(buffers.map(|(offset, buffer)| (start + offset, buffer)));
+                continue;
+            };
+            let inner = field.cast::<PyTuple>().ok();
+            match inner {
+                Some(pair) if pair.len() == 2 && pair.get_item(0)?.is_instance_of::<PyString>() => {
+                    current.add_values(&pair.get_item(0)?.extract::<String>()?, &pair.get_item(1)?)?;
+                }
+                Some(_) if open.len() >= DEPTH => {
+                    let why = format!("there are more than {DEPTH} structs in each other");
+                    return Err(PyValueError::new_err(why));
+                }
+                Some(tuple) => {
+                    let inner = Self::new(tuple);
+                    open.extend([current, inner]);
+                    continue;
+                }
+                None => {
+                    let why = "a field of a struct is an array, a pair such as (\"u32\", 5), or a tuple of fields";
+                    let buffer = Buffer::of(&field)?.ok_or_else(|| PyTypeError::new_err(why))?;
+                    let offset = current.layout.field(&[0; 8], 8);
+                    current.buffers.push((offset, buffer));
+                }
+            }
+            open.push(current);
+        }
+        Ok(Self::default())
+    }
+
+    /// Adds values of a type, or the bytes of an object with the buffer protocol.
+    fn add_values(&mut self, name: &str, values: &Bound<'py, PyAny>) -> PyResult<()> {
+        if name == "bytes" {
+            let buffer = Buffer::of(values)?;
+            let why = "the object has no buffer";
+            let bytes = buffer.ok_or_else(|| PyTypeError::new_err(why))?.bytes()?;
+            self.layout.field(&bytes, 1);
+            return Ok(());
+        }
+        if name == "align" {
+            let align = values.extract::<usize>()?;
+            if !align.is_power_of_two() || align > 4096 {
+                let why = "an alignment is a power of two up to 4096";
+                return Err(PyValueError::new_err(why));
+            }
+            self.layout.align(align);
+            return Ok(());
+        }
+        let ty = ScalarType::from_name(name)
+            .filter(|ty| ty.bits() >= 8 && ty.kind() != TypeKind::Opaque && ty.element().is_none())
+            .ok_or_else(|| PyValueError::new_err(format!("`{name}` is not a type of a field")))?;
+        let elements = match values.extract::<Vec<Bound<'py, PyAny>>>() {
+            Ok(elements) => elements,
+            Err(_) => vec![values.clone()],
+        };
+        for element in elements {
+            let bytes = number(ty, &element)?;
+            self.layout.field(&bytes, bytes.len());
+        }
+        Ok(())
+    }
 }
 
 /// An object with the buffer protocol.
@@ -75,6 +173,21 @@ impl<'py> Argument<'py> {
         };
         let pointer = u64::from(module.header().address_size.unwrap_or(32)) / 8;
         let is_scalar = u64::from(ty.bits()) == size * 8;
+        if !is_scalar && let Ok(tuple) = object.cast::<PyTuple>() {
+            let Struct {
+                layout, buffers, ..
+            } = Struct::read(tuple)?;
+            let bytes = layout.bytes();
+            if bytes.len() as u64 != size {
+                let why = format!("the struct has {} bytes, the parameter {size}", bytes.len());
+                return Err(PyValueError::new_err(why));
+            }
+            if pointer != 8 && !buffers.is_empty() {
+                let why = "a struct with addresses needs a module with `.address_size 64`";
+                return Err(PyValueError::new_err(why));
+            }
+            return Ok(Self::Struct(bytes, buffers));
+        }
         if let Some(buffer) = Buffer::of(object)? {
             if is_scalar && size == pointer {
                 return Ok(Self::Buffer(buffer));
@@ -87,7 +200,9 @@ impl<'py> Argument<'py> {
             return Err(PyValueError::new_err(why));
         }
         if !is_scalar {
-            let why = format!("the parameter takes {size} bytes, such as those of struct.pack");
+            let why = format!(
+                "the parameter takes {size} bytes: a tuple of fields, or bytes such as those of struct.pack"
+            );
             return Err(PyTypeError::new_err(why));
         }
         number(ty, object).map(Self::Bytes)

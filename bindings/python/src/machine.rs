@@ -25,8 +25,9 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// A module and the memory of a device, without a GPU.
 ///
-/// An argument of a kernel is a number, the bytes of a struct, or, for a pointer, an array with the buffer protocol: it is copied to memory before
-/// the launch, and back afterwards unless it is read-only.
+/// An argument of a kernel is a number, a struct, or, for a pointer, an array with the buffer protocol: it is copied to memory before
+/// the launch, and back afterwards unless it is read-only. A struct is its bytes, or a tuple of fields with the layout of C: an array for a pointer, a type and values such as
+/// `("u32", 5)` or `("f32", [1, 2, 3])`, `("bytes", b"...")`, or a tuple of fields; `("align", 16)` aligns the next field.
 ///
 /// >>> import ptxkit, array
 /// >>> module = ptxkit.parse('''.version 8.0
@@ -387,15 +388,22 @@ impl Machine {
         let pointer = usize::from(ir.header().address_size.unwrap_or(32)) / 8;
         let mut buffers = Vec::new();
         for (param, object) in params.iter().zip(arguments) {
+            let mut place = |buffer: Buffer<'py>| -> PyResult<[u8; 8]> {
+                let bytes = buffer.bytes()?;
+                let address = state.place(&bytes)?;
+                buffers.push((buffer, address, bytes.len()));
+                Ok(address.to_le_bytes())
+            };
             launch
                 .arguments
                 .push(match Argument::new(ir, param, object)? {
                     Argument::Bytes(bytes) => bytes,
-                    Argument::Buffer(buffer) => {
-                        let bytes = buffer.bytes()?;
-                        let address = state.place(&bytes)?;
-                        buffers.push((buffer, address, bytes.len()));
-                        address.to_le_bytes()[..pointer.min(8)].to_vec()
+                    Argument::Buffer(buffer) => place(buffer)?[..pointer.min(8)].to_vec(),
+                    Argument::Struct(mut bytes, fields) => {
+                        for (offset, buffer) in fields {
+                            bytes[offset..offset + 8].copy_from_slice(&place(buffer)?);
+                        }
+                        bytes
                     }
                 });
         }

@@ -159,6 +159,78 @@ fn values_and_structs() {
     );
 }
 
+/// A kernel that gets `struct { float *to; int n; struct { const float *from; char scale[3]; short shift; } in; }` and stores `from[i] * scale[1] + shift` in `to`.
+fn with_struct() -> String {
+    format!(
+        "{HEADER}.visible .entry k(.param .align 8 .b8 s[32])\n{{\n\
+        .reg .b64 %a<5>; .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .pred %p;\n\
+        ld.param.u64 %a1, [s];\n\
+        ld.param.u32 %r1, [s+8];\n\
+        ld.param.u64 %a2, [s+16];\n\
+        ld.param.s8 %r2, [s+25];\n\
+        ld.param.s16 %r3, [s+28];\n\
+        cvt.rn.f32.s32 %f1, %r2;\n\
+        cvt.rn.f32.s32 %f2, %r3;\n\
+        mov.u32 %r2, %tid.x;\n\
+        setp.ge.u32 %p, %r2, %r1;\n\
+        @%p exit;\n\
+        mul.wide.u32 %a3, %r2, 4;\n\
+        add.s64 %a1, %a1, %a3;\n\
+        add.s64 %a2, %a2, %a3;\n\
+        ld.global.f32 %f3, [%a2];\n\
+        fma.rn.f32 %f3, %f3, %f1, %f2;\n\
+        st.global.f32 [%a1], %f3;\n\
+        ret;\n}}\n"
+    )
+}
+
+#[test]
+fn structs_with_addresses() {
+    let folder = Folder::new("run-structs");
+    let file = folder.file("k.ptx", with_struct());
+    let from = array(
+        &folder,
+        "from.npy",
+        "<f4",
+        &[3],
+        Order::C,
+        &floats([1.0, 2.0, 3.0].into_iter()),
+    );
+    let to = folder.0.join("to.npy");
+    let to = to.to_str().unwrap();
+    let argument = format!("struct:{{out:{to}:f32[3], s32:3, {{in:{from}, s8:1,-2,3, s16:100}}}}");
+    expect(
+        &ptx(&["run", &file, "--block", "4", "--check", "all", &argument]),
+        0,
+        "",
+        "",
+    );
+    assert_eq!(read(to).into_vec::<f32>().unwrap(), [98.0, 96.0, 94.0]);
+    let script = folder.file(
+        "launches.toml",
+        "[buffers]\nfrom = \"in:from.npy\"\nto = \"out:to.npy:f32[3]\"\n\
+        [[launch]]\nblock = 2\nargs = [\"struct:{buffer:to, s32:2, {buffer:from+4, s8:1,1,1, s16:0}}\"]\n",
+    );
+    expect(&ptx(&["run", &file, "--script", &script]), 0, "", "");
+    assert_eq!(read(to).into_vec::<f32>().unwrap(), [2.0, 3.0, 0.0]);
+    for (argument, message) in [
+        (
+            "struct:{u64:1}",
+            "`struct:` has 8 bytes; expected `bytes:` or `struct:` with 32 bytes",
+        ),
+        (
+            "struct:{5}",
+            "a number in a struct needs a type, such as `u32:5`",
+        ),
+        ("struct:{u32:1", "a `{` has no `}`"),
+        ("struct:{buffer:x}", "there is no buffer `x`"),
+    ] {
+        let run = ptx(&["run", &file, argument]);
+        assert_eq!(run.status, 2, "{argument}");
+        assert!(run.err.contains(message), "{}", run.err);
+    }
+}
+
 #[test]
 fn what_a_kernel_prints() {
     let text = printing();
@@ -861,9 +933,9 @@ fn checkers_report() {
     let arguments = ["run", "-", "--block", "32", "scratch:128", "--check"];
     let checked = |more: &[&str]| with_input(&[&arguments[..], more].concat(), NEIGHBOR.as_bytes());
     let run = checked(&["memcheck,racecheck", "--format", "short"]);
-    let expected = "<stdin>:13:1: error[PTX1401]: memcheck: write of 4 bytes at 0x10000180 is out of bounds: \
-        0 bytes after the end of the allocation at 0x10000100, which has 128 bytes, in kernel `k`, block (0, 0, 0), thread (31, 0, 0)\n\
-        <stdin>:13:1: error[PTX1441]: racecheck: write of 4 bytes at 0x10000104 in global memory races with an earlier write \
+    let expected = "<stdin>:13:1: error[PTX1401]: memcheck: write of 4 bytes at 0x600000000080 is out of bounds: \
+        0 bytes after the end of the allocation at 0x600000000000, which has 128 bytes, in kernel `k`, block (0, 0, 0), thread (31, 0, 0)\n\
+        <stdin>:13:1: error[PTX1441]: racecheck: write of 4 bytes at 0x600000000004 in global memory races with an earlier write \
         of another thread, in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n";
     expect(&run, 1, "", expected);
     let run = checked(&["racecheck"]);

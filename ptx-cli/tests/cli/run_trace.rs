@@ -60,9 +60,9 @@ k.ptx:17: cvt.rn.f32.u32 %f1, %r2;{all} ffffffff
 k.ptx:18: mul.f32 %f2, %f1, 0f3E800000;{all} ffffffff
     (3, 0, 0) %f1 = 6 (0x40c00000) -> %f2 = 1.5 (0x3fc00000)
 k.ptx:19: mad.wide.u32 %a2, %r1, 4, %a1;{all} ffffffff
-    (3, 0, 0) %r1 = 3, %a1 = 268435712 (0x10000100) -> %a2 = 268435724 (0x1000010c)
+    (3, 0, 0) %r1 = 3, %a1 = 105553116266496 (0x600000000000) -> %a2 = 105553116266508 (0x60000000000c)
 k.ptx:20: st.global.f32 [%a2], %f2;{all} ffffffff
-    (3, 0, 0) %a2 = 268435724 (0x1000010c), %f2 = 1.5 (0x3fc00000); writes global 0x1000010c: 1.5 (0x3fc00000)
+    (3, 0, 0) %a2 = 105553116266508 (0x60000000000c), %f2 = 1.5 (0x3fc00000); writes global 0x60000000000c: 1.5 (0x3fc00000)
 k.ptx:21: ret;{all} ffffffff
 "
     );
@@ -96,7 +96,7 @@ fn steps_as_json_lines() {
     });
     assert_eq!((&last["reads"][1], &last["active"]), (&value, &true.into()));
     let access = serde_json::json!({
-        "usage": "write", "space": ".global", "rank": 0, "address": "0x1000019c", "bytes": 4, "type": "f32",
+        "usage": "write", "space": ".global", "rank": 0, "address": "0x60000000009c", "bytes": 4, "type": "f32",
         "before": null, "after": {"bytes": "00009c41", "values": ["19.5"]}
     });
     assert_eq!(last["accesses"][0], access);

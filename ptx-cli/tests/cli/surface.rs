@@ -309,7 +309,10 @@ fn numbers_have_the_type_of_the_parameter() {
             ["1", "0", "0", "1.5", "bytes:0011223344556677"],
             "write `f32:1.5`",
         ),
-        (["1", "0", "0", "0", "5"], "expected `bytes:` with 8 bytes"),
+        (
+            ["1", "0", "0", "0", "5"],
+            "expected `bytes:` or `struct:` with 8 bytes",
+        ),
     ] {
         let run = launch(values);
         assert_eq!(run.status, 2, "{values:?}");

@@ -7,6 +7,7 @@ use ptx_isa::ScalarType;
 
 use super::npy::Layout;
 use super::random::Random;
+use super::structure::{POINTER, Structure};
 use ptx_report::clean;
 use ptx_report::scalars;
 
@@ -23,6 +24,8 @@ pub(crate) enum Argument {
     Buffer(Buffer),
     /// The address of a buffer of a script, by its name, and an offset that is added.
     Named(String, u64),
+    /// A struct.
+    Structure(Structure),
 }
 
 /// A buffer in global memory.
@@ -48,7 +51,7 @@ pub(super) enum Content {
     Random(Random),
 }
 
-const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
+const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `struct:{FIELDS}`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
 const BUFFERS: &str = "expected `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
 
 impl Argument {
@@ -56,7 +59,27 @@ impl Argument {
     pub(super) fn in_folder(self, folder: &Path) -> Self {
         match self {
             Self::Buffer(buffer) => Self::Buffer(buffer.in_folder(folder)),
+            Self::Structure(mut structure) => {
+                // Its fields are no structs.
+                for (_, field) in &mut structure.fields {
+                    if let Self::Buffer(buffer) = field {
+                        *buffer = buffer.clone().in_folder(folder);
+                    }
+                }
+                Self::Structure(structure)
+            }
             argument => argument,
+        }
+    }
+
+    /// The size and the alignment of a field of a struct in bytes; `None` if they are those of a parameter.
+    pub(super) fn size_and_align(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Number(_) => None,
+            Self::Values(ty, bytes) => Some((bytes.len(), usize::from(ty.bits() / 8).max(1))),
+            Self::Bytes(bytes) => Some((bytes.len(), 1)),
+            Self::Buffer(_) | Self::Named(..) => Some((POINTER, POINTER)),
+            Self::Structure(structure) => Some((structure.size(), 1)),
         }
     }
 }
@@ -81,6 +104,7 @@ impl FromStr for Argument {
         match kind {
             "bytes" => Ok(Self::Bytes(hex(value)?)),
             "buffer" => named_buffer(value),
+            "struct" => Structure::parse(value).map(Self::Structure),
             _ => {
                 let ty = scalars::scalar_type(kind).map_err(|why| format!("{why}; {FORMS}"))?;
                 Ok(Self::Values(ty, scalars::bytes(ty, value)?))

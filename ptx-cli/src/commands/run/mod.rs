@@ -12,6 +12,7 @@ pub(crate) mod report;
 mod schedules;
 mod script;
 mod shape;
+mod structure;
 pub(crate) mod trace;
 
 use std::io::{self, IsTerminal as _, Write};

@@ -108,6 +108,38 @@ fn parameter_bytes(
             ))
         }
         Passed::Values(_, bytes) => Ok(bytes.clone()),
+        Passed::Structure(_, struct_size) if *struct_size as u64 != size => Err(format!(
+            "`struct:` has {}; {}",
+            counted(*struct_size, "byte"),
+            expected(ty, size)
+        )),
+        Passed::Structure(fields, struct_size) => {
+            let mut bytes = vec![0; *struct_size];
+            for (offset, field) in fields {
+                let field = field_bytes(module, field, memory)?;
+                if let Some(place) = bytes.get_mut(*offset..*offset + field.len()) {
+                    place.copy_from_slice(&field);
+                }
+            }
+            Ok(bytes)
+        }
+    }
+}
+
+/// The bytes of a field of a struct.
+fn field_bytes(module: &Module, passed: &Passed, memory: &Memory) -> Result<Vec<u8>, String> {
+    match passed {
+        Passed::Buffer(..) if module.header().address_size == Some(32) => {
+            Err("a struct with addresses needs a module with `.address_size 64`".to_owned())
+        }
+        Passed::Buffer(buffer, offset) => {
+            let address = memory.address(*buffer).wrapping_add(*offset);
+            Ok(address.to_le_bytes().to_vec())
+        }
+        Passed::Values(_, bytes) | Passed::Bytes(bytes) => Ok(bytes.clone()),
+        Passed::Number(_) | Passed::Structure(..) => {
+            Err("a field of a struct has no size".to_owned())
+        }
     }
 }
 
@@ -140,7 +172,7 @@ fn differ(ty: ScalarType, argument_ty: ScalarType) -> bool {
 /// The expected form of an argument for a parameter.
 fn expected(ty: Option<ScalarType>, size: u64) -> String {
     let Some(ty) = ty else {
-        return format!("expected `bytes:` with {size} bytes");
+        return format!("expected `bytes:` or `struct:` with {size} bytes");
     };
     match size / u64::from(ty.bits() / 8).max(1) {
         1 if ty.bits() == 64 && !ty.is_float() => {
@@ -150,6 +182,6 @@ fn expected(ty: Option<ScalarType>, size: u64) -> String {
             )
         }
         1 => format!("expected `{}:VALUE`", scalars::name(ty)),
-        _ => format!("expected `bytes:` with {size} bytes"),
+        _ => format!("expected `bytes:` or `struct:` with {size} bytes"),
     }
 }

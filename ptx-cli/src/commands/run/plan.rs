@@ -48,6 +48,8 @@ pub(super) enum Passed {
     Bytes(Vec<u8>),
     /// An address in a buffer, by its number and the offset.
     Buffer(usize, u64),
+    /// The fields of a struct with their offsets, and its size in bytes.
+    Structure(Vec<(usize, Passed)>, usize),
 }
 
 impl Plan {
@@ -69,6 +71,14 @@ impl Plan {
             Argument::Buffer(buffer) => {
                 self.add_buffer("", buffer);
                 Passed::Buffer(self.buffers.len() - 1, 0)
+            }
+            Argument::Structure(structure) => {
+                let (size, mut fields) = (structure.size(), Vec::new());
+                for (offset, field) in structure.fields {
+                    // A struct has no structs as fields, so this calls itself once.
+                    fields.push((offset, self.pass(field)?));
+                }
+                Passed::Structure(fields, size)
             }
             Argument::Named(name, offset) => {
                 let index = self
