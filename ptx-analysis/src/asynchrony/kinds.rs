@@ -16,7 +16,8 @@ pub(super) fn is_relevant(facts: Facts<'_>) -> bool {
                 Action::TensorAllocate
                     | Action::TensorFree
                     | Action::TensorRelinquish
-                    | Action::TensorMap
+                    | Action::TensorMapReplace
+                    | Action::TensorMapCopy
                     | Action::ClusterArrive
                     | Action::ClusterWait
             )

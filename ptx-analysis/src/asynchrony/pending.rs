@@ -142,7 +142,11 @@ impl Waiting<'_> {
     ) -> Option<(Rule, Certainty)> {
         let operation = self.events.operation(pending.operation)?;
         // Reductions to one place may come in any order.
-        let is_reduction = access.asynchronous && operation.action == Some(Action::BulkReduce);
+        let reduces = matches!(
+            operation.action,
+            Some(Action::BulkReduce | Action::TensorReduce)
+        );
+        let is_reduction = access.asynchronous && reduces;
         if !(is_reduction && access.writes) {
             match overlap(access, operation.destination) {
                 Overlap::Certain => return Some((Rule::CopyNotAwaited, certainty(pending))),

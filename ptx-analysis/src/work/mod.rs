@@ -394,6 +394,6 @@ impl Cursor<'_> {
 fn is_bulk_copy(facts: &Facts<'_>) -> bool {
     matches!(
         facts.action(),
-        Some(Action::BulkCopy | Action::BulkReduce | Action::TensorCopy)
+        Some(Action::BulkCopy | Action::BulkReduce | Action::TensorCopy | Action::TensorReduce)
     )
 }

@@ -394,7 +394,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [ // cp.reduce.async.
             require(C::Filled(8), C::Not(&holds(4, &[M::Im2colNoOffs, M::Im2colNoOffsW])))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::Memory(A::ReadModifyWrite, M::Global)),
-            effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))]).does(Action::TensorCopy),
+            effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))]).does(Action::TensorReduce),
 ];
 
 const CP_ASYNC_BULK_PREFETCH_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
@@ -448,7 +448,7 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 8] = [ // tensormap.replace
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[require(holds(1, &[M::GlobalAddress]), holds(4, &[M::B64])), require(holds(1, &[M::Rank]), holds(4, &[M::B32]))])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMapReplace),
     form("9.7.9.26", ".mode.field2{.ss}.b1024.type [addr], ord, new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD2, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
@@ -457,17 +457,17 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 8] = [ // tensormap.replace
         .with_rules(&[
             deny(C::All(&[C::Operand(2, Q::Floating), C::Not(&holds(1, &[M::GlobalStride]))])).ptxas(),
             require(holds(1, &[M::GlobalStride]), holds(4, &[M::B64])), require(C::Not(&holds(1, &[M::GlobalStride])), holds(4, &[M::B32]))])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMapReplace),
     form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 12, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
+            op("new_val", 1, R::Imm).with_range(0, 12, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMapReplace),
     form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 7, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(13, 15, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap)
+            op("new_val", 1, R::Imm).with_range(13, 15, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMapReplace)
         .about("Sets the element type to one with packed elements of 4 or 6 bits."),
     form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
@@ -475,23 +475,23 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 8] = [ // tensormap.replace
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).with_range(0, 3, 1)])
         .with_rules(&[since(holds(1, &[M::SwizzleAtomicity]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMapReplace),
     form("9.7.9.26", ".mode.swizzle_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::SWIZZLE_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 8, &t::SM_103A), ptx(9, 4, &t::SM_107A)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(4, 4, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap)
+            op("new_val", 1, R::Imm).with_range(4, 4, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMapReplace)
         .about("Sets the swizzle mode to 96 bytes."),
     form("9.7.9.26", ".mode.interleave_layout{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::INTERLEAVE_LAYOUT, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 2, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
+            op("new_val", 1, R::Imm).with_range(0, 2, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMapReplace),
     form("9.7.9.26", ".mode.fill_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::FILL_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::NARROW_ADDR, K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 1, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
+            op("new_val", 1, R::Imm).with_range(0, 1, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMapReplace),
 ];
 
 pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [ // cp.async.mbarrier.arrive
@@ -512,5 +512,5 @@ pub(crate) static TENSORMAP_CP_FENCEPROXY: [Form; 1] = [ // tensormap.cp_fencepr
             op("size", 2, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[
             effect(E::Converge(ConvergenceScope::Warp)), effect(E::Proxy(Proxy::Tensormap)), effect(E::Fence), effect(E::Order(Source::Slot(3))),
-            effect(E::Scope(Source::Slot(4)))]).does(Action::TensorMap),
+            effect(E::Scope(Source::Slot(4)))]).does(Action::TensorMapCopy),
 ];
