@@ -49,6 +49,7 @@ mod program;
 mod schedule;
 mod shape;
 mod structure;
+mod tensor;
 mod trace;
 
 pub use asynchrony::{Asynchrony, UnknownAsynchrony};
@@ -63,6 +64,7 @@ pub use memory::{AddressSize, DeviceValue, HostPage, PAGE_BYTES, PageSource, Swi
 pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};
 pub use schedule::{Schedule, UnknownSchedule};
 pub use structure::StructArgument;
+pub use tensor::{TensorElement, TensorFill, TensorInterleave, TensorMap, TensorMapError};
 pub use trace::{
     AccessUse, ExecutedStep, RegisterValues, StepAccess, StepObserver, StepPlace, StepRegister,
     StepState,

@@ -85,7 +85,10 @@ impl Checkers {
         }
         let strength = if asynchronous {
             let action = execution.action().map(|act| act.action);
-            let reduces = matches!(action, Some(Action::BulkReduce | Action::ReduceAsync));
+            let reduces = matches!(
+                action,
+                Some(Action::BulkReduce | Action::ReduceAsync | Action::TensorReduce)
+            );
             reduces.then_some(Scope::Device)
         } else {
             site.scope

@@ -22,6 +22,7 @@ use ptx_ir::FuncId;
 use ptx_isa::{Action, Modifier};
 
 use super::block::{BARRIERS, Barrier, Block, ClusterState};
+use super::box_copy::BoxCopy;
 use super::bulk::{AsyncReduction, AsyncStore, BulkCopy, BulkReduction};
 use super::copy::CopyToShared;
 use super::execution::{Control, Execution, Failed, Outcome};
@@ -61,6 +62,7 @@ pub(super) enum AsyncOperation {
     Copy(CopyToShared),
     BulkCopy(BulkCopy),
     BulkReduction(BulkReduction),
+    BoxCopy(Box<BoxCopy>),
     Store(AsyncStore),
     Reduction(AsyncReduction),
     /// The arrival at an mbarrier object after the earlier copies of the thread.
@@ -82,6 +84,7 @@ impl AsyncOperation {
     /// The memory of its parts that are not in it.
     fn memory(&self) -> u64 {
         let bytes = match self {
+            Self::BoxCopy(copy) => size_of_val(&**copy),
             Self::TensorStore(store) => store.memory(),
             Self::TensorCopy(copy) => size_of_val(&**copy),
             Self::TensorProduct(product) => size_of_val(&**product),
@@ -325,6 +328,7 @@ impl Execution<'_> {
             AsyncOperation::BulkReduction(reduction) => {
                 self.perform_bulk_reduction(reduction, lane)
             }
+            AsyncOperation::BoxCopy(copy) => self.perform_box_copy(copy, lane),
             AsyncOperation::Store(store) => self.perform_async_store(store, lane),
             AsyncOperation::Reduction(reduction) => self.perform_async_reduction(reduction, lane),
             AsyncOperation::Arrival(object) => self.arrive_after_copies(*object, lane),

@@ -355,7 +355,7 @@ impl Execution<'_> {
     }
 
     /// Completes bytes at an mbarrier object, if there is one.
-    fn complete_if_any(
+    pub(super) fn complete_if_any(
         &mut self,
         object: Option<Location>,
         bytes: u64,
@@ -376,6 +376,6 @@ pub(super) const fn in_block(location: Location, rank: Option<usize>) -> Locatio
     }
 }
 
-fn unsupported_operands(lane: usize) -> Failed {
+pub(super) fn unsupported_operands(lane: usize) -> Failed {
     (StopReason::Unsupported("unsupported operands".into()), lane)
 }

@@ -11,6 +11,7 @@ mod asynchronous;
 mod atomics;
 mod barriers;
 mod block;
+mod box_copy;
 mod bulk;
 mod calls;
 mod cancellation;
@@ -43,6 +44,8 @@ mod shared_matrix;
 mod special;
 mod system_calls;
 mod tensor;
+
+mod tensor_map;
 mod touch;
 mod waits;
 mod warp;

@@ -140,6 +140,8 @@ const fn has_observed_effects(action: Action) -> bool {
         action,
         Action::CopyAsync
             | Action::BulkCopy
+            | Action::TensorCopy
+            | Action::TensorMapReplace
             | Action::StoreBulk
             | Action::MatrixLoad
             | Action::MatrixStore

@@ -246,8 +246,13 @@ fn single_to_long(bits: u32) -> u64 {
     }
 }
 
+/// The number in the 16 bits of a bfloat16.
+pub(crate) const fn brain_to_single(bits: u32) -> u32 {
+    bits << 16
+}
+
 /// The nearest bfloat16.
-fn single_to_brain(bits: u32) -> u32 {
+pub(crate) fn single_to_brain(bits: u32) -> u32 {
     if f32::from_bits(bits).is_nan() {
         return 0x7fff;
     }

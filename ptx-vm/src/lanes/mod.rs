@@ -5,7 +5,9 @@ mod integer;
 mod places;
 mod registers;
 
-pub(crate) use float::{canonical_long, half_to_single, nan_of, single_to_half};
+pub(crate) use float::{
+    brain_to_single, canonical_long, half_to_single, nan_of, single_to_brain, single_to_half,
+};
 pub(crate) use integer::sign_extend;
 pub(crate) use registers::{Double, Registers};
 

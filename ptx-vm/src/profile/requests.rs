@@ -30,7 +30,9 @@ impl Unit {
     const fn of(action: Action) -> Option<Self> {
         match action {
             Action::CopyAsync | Action::MatrixLoad | Action::MatrixStore => Some(Self::Warp),
-            Action::BulkCopy | Action::BulkReduce | Action::TensorCopy => Some(Self::Lane),
+            Action::BulkCopy | Action::BulkReduce | Action::TensorCopy | Action::TensorReduce => {
+                Some(Self::Lane)
+            }
             _ => None,
         }
     }

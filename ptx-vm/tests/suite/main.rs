@@ -23,6 +23,7 @@ mod sandbox;
 mod schedules;
 mod shape;
 mod shared;
+mod tensors;
 mod threads;
 mod trace;
 mod undefined;
