@@ -334,6 +334,7 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
+    /// Starts a store; without an mbarrier object it is performed at once.
     pub(super) fn start_store(&mut self, store: AsyncStore, lane: usize) -> Result<(), Failed> {
         if store.object.is_none() {
             return self.perform_async_store(&store, lane);

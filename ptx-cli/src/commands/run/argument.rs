@@ -8,6 +8,7 @@ use ptx_isa::ScalarType;
 use super::npy::Layout;
 use super::random::Random;
 use super::structure::{POINTER, Structure};
+use super::tensor_map::{MAP_ALIGNMENT, MAP_BYTES, MapArgument};
 use ptx_report::clean;
 use ptx_report::scalars;
 
@@ -26,6 +27,8 @@ pub(crate) enum Argument {
     Named(String, u64),
     /// A struct.
     Structure(Structure),
+    /// The map of a tensor in a buffer.
+    TensorMap(MapArgument),
 }
 
 /// A buffer in global memory.
@@ -51,7 +54,7 @@ pub(super) enum Content {
     Random(Random),
 }
 
-const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `struct:{FIELDS}`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
+const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `struct:{FIELDS}`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]`, `scratch:BYTES` or `tensormap:BUFFER:TYPE[SHAPE]:box=SIZES`";
 const BUFFERS: &str = "expected `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
 
 impl Argument {
@@ -62,12 +65,14 @@ impl Argument {
             Self::Structure(mut structure) => {
                 // Its fields are no structs.
                 for (_, field) in &mut structure.fields {
-                    if let Self::Buffer(buffer) = field {
-                        *buffer = buffer.clone().in_folder(folder);
-                    }
+                    *field = field.clone().in_folder(folder);
                 }
                 Self::Structure(structure)
             }
+            Self::TensorMap(argument) => Self::TensorMap(MapArgument {
+                buffer: Box::new(argument.buffer.in_folder(folder)),
+                ..argument
+            }),
             argument => argument,
         }
     }
@@ -80,6 +85,7 @@ impl Argument {
             Self::Bytes(bytes) => Some((bytes.len(), 1)),
             Self::Buffer(_) | Self::Named(..) => Some((POINTER, POINTER)),
             Self::Structure(structure) => Some((structure.size(), 1)),
+            Self::TensorMap(_) => Some((MAP_BYTES, MAP_ALIGNMENT)),
         }
     }
 }
@@ -105,6 +111,7 @@ impl FromStr for Argument {
             "bytes" => Ok(Self::Bytes(hex(value)?)),
             "buffer" => named_buffer(value),
             "struct" => Structure::parse(value).map(Self::Structure),
+            "tensormap" => Ok(Self::TensorMap(value.parse()?)),
             _ => {
                 let ty = scalars::scalar_type(kind).map_err(|why| format!("{why}; {FORMS}"))?;
                 Ok(Self::Values(ty, scalars::bytes(ty, value)?))

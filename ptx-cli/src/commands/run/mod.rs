@@ -13,6 +13,7 @@ mod schedules;
 mod script;
 mod shape;
 mod structure;
+mod tensor_map;
 pub(crate) mod trace;
 
 use std::io::{self, IsTerminal as _, Write};

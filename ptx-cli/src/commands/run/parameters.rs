@@ -5,6 +5,7 @@ use ptx_ir::{Function, Module, Param};
 use ptx_isa::{ScalarType, TypeKind};
 use ptx_report::counted;
 use ptx_report::function_stats::{Parameter, Signature};
+use ptx_vm::TensorMap;
 
 use super::memory::Memory;
 use super::plan::Passed;
@@ -88,6 +89,17 @@ fn parameter_bytes(
             let address = memory.address(*buffer).wrapping_add(*offset);
             Ok(address.to_le_bytes()[..size as usize].to_vec())
         }
+        Passed::TensorMap(buffer, offset, map) => {
+            let bytes = map_bytes(map, memory.address(*buffer).wrapping_add(*offset))?;
+            if bytes.len() as u64 != size {
+                return Err(format!(
+                    "a tensor map has {} bytes; {}",
+                    bytes.len(),
+                    expected(ty, size)
+                ));
+            }
+            Ok(bytes)
+        }
         Passed::Number(text) => number_bytes(ty, size, text),
         Passed::Bytes(bytes) if bytes.len() as u64 == size => Ok(bytes.clone()),
         Passed::Bytes(bytes) => Err(format!(
@@ -126,6 +138,13 @@ fn parameter_bytes(
     }
 }
 
+/// The bytes of the map of a tensor at an address.
+fn map_bytes(map: &TensorMap, address: u64) -> Result<Vec<u8>, String> {
+    let map = map.clone().address(address);
+    let bytes = map.to_bytes().map_err(|why| why.to_string())?;
+    Ok(bytes.to_vec())
+}
+
 /// The bytes of a field of a struct.
 fn field_bytes(module: &Module, passed: &Passed, memory: &Memory) -> Result<Vec<u8>, String> {
     match passed {
@@ -135,6 +154,9 @@ fn field_bytes(module: &Module, passed: &Passed, memory: &Memory) -> Result<Vec<
         Passed::Buffer(buffer, offset) => {
             let address = memory.address(*buffer).wrapping_add(*offset);
             Ok(address.to_le_bytes().to_vec())
+        }
+        Passed::TensorMap(buffer, offset, map) => {
+            map_bytes(map, memory.address(*buffer).wrapping_add(*offset))
         }
         Passed::Values(_, bytes) | Passed::Bytes(bytes) => Ok(bytes.clone()),
         Passed::Number(_) | Passed::Structure(..) => {

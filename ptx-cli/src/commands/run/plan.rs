@@ -4,6 +4,7 @@ use ptx_isa::ScalarType;
 use ptx_report::clean;
 use ptx_report::demangle::FunctionPattern;
 use ptx_vm::Asynchrony;
+use ptx_vm::TensorMap;
 
 use super::argument::{Argument, Buffer};
 use super::shape::Sizes;
@@ -50,6 +51,8 @@ pub(super) enum Passed {
     Buffer(usize, u64),
     /// The fields of a struct with their offsets, and its size in bytes.
     Structure(Vec<(usize, Passed)>, usize),
+    /// The map of a tensor at an address in a buffer.
+    TensorMap(usize, u64, Box<TensorMap>),
 }
 
 impl Plan {
@@ -80,6 +83,12 @@ impl Plan {
                 }
                 Passed::Structure(fields, size)
             }
+            Argument::TensorMap(argument) => match self.pass(*argument.buffer)? {
+                Passed::Buffer(buffer, offset) => {
+                    Passed::TensorMap(buffer, offset, Box::new(argument.map))
+                }
+                _ => return Err("a tensor map describes a buffer".to_owned()),
+            },
             Argument::Named(name, offset) => {
                 let index = self
                     .buffers
