@@ -1,27 +1,18 @@
 // What the page looks like in all windows and colors, with each panel and example.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import axe from "axe-core";
 import { examine, examineProject, inAllWindows } from "../../../.ci/browser/appearance.js";
-import { checked, launch, open, openExample, serve, showPanel } from "./harness.js";
+import { checked, openExample, playground, showPanel } from "./harness.js";
 
 const PANELS = ["Problems", "Control flow", "Liveness", "Requirements", "Statistics", "Rewrites", "Run", "Explain"];
 
-let server;
-let browser;
-before(async () => {
-  server = await serve();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const open = playground();
 
 for (const example of [null, "nbody.ptx"]) {
   test(`readable in every window: ${example ?? "the first example"}`, async () => {
-    const { page, problems } = await open(browser, server.url);
+    const { page, problems } = await open();
     await checked(page);
     if (example) await openExample(page, example);
     await examineProject(page);
@@ -40,7 +31,7 @@ for (const example of [null, "nbody.ptx"]) {
 }
 
 test("the buttons are all visible in every window", async () => {
-  const { page } = await open(browser, server.url);
+  const { page } = await open();
   await checked(page);
   await inAllWindows(page, async (window) => {
     const { width } = page.viewportSize();
@@ -59,7 +50,7 @@ test("the buttons are all visible in every window", async () => {
 });
 
 test("keys of the graph are those of the page of ptxkit cfg, and the panel lists them", async () => {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   await openExample(page, "nbody.ptx");
   const panel = await showPanel(page, "Control flow");

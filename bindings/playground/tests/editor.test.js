@@ -1,19 +1,10 @@
 // The editor: what the language server adds to it.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { checked, getText, goToLine, launch, open, openExample, serve, setText } from "./harness.js";
+import { test } from "node:test";
+import { checked, getText, goToLine, openExample, playground, setText } from "./harness.js";
 
-let server;
-let browser;
-before(async () => {
-  server = await serve();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const open = playground();
 
 const LEGAL = `.version 8.0
 .target sm_80
@@ -29,7 +20,7 @@ const LEGAL = `.version 8.0
 
 /** Opens the page with a document. */
 async function start(text = LEGAL) {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   await setText(page, text);
   await checked(page, /No problems/);
@@ -159,7 +150,7 @@ test("completion accepts with Enter", async () => {
 });
 
 test("definition, references and rename", async () => {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   await openExample(page, "vecadd.ptx");
   const label = page.locator(".token-label").first();

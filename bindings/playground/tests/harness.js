@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize, resolve } from "node:path";
+import { after, before } from "node:test";
 import { chromium } from "playwright-core";
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".ptx": "text/plain; charset=utf-8" };
@@ -14,7 +15,7 @@ const dist = resolve(process.env.DIST ?? join(import.meta.dirname, "../dist"));
 const FOLDER = "/some/folder/";
 
 /** A file server without any other function. */
-export async function serve() {
+async function serve() {
   if (process.env.PLAYGROUND_URL) return { url: process.env.PLAYGROUND_URL, close: () => {} };
   assert(existsSync(join(dist, "index.html")), `${dist} has no page: run \`npm run build\``);
   const server = createServer((request, response) => {
@@ -32,17 +33,32 @@ export async function serve() {
   return { url: `http://127.0.0.1:${server.address().port}${FOLDER}`, close: () => server.close() };
 }
 
-export const launch = () =>
+const launch = () =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
   });
 
+/** Serves the page and starts a browser for the tests of a file. Returns a function that opens the page, with the options of `openPage`. */
+export function playground() {
+  let server;
+  let browser;
+  before(async () => {
+    server = await serve();
+    browser = await launch();
+  });
+  after(async () => {
+    await browser?.close();
+    server?.close();
+  });
+  return (options) => openPage(browser, server.url, options);
+}
+
 /**
  * Opens the page. `problems` collects what must not happen: messages on the console, errors, requests of other servers.
  * `prepare` may change the browser's page before the address is opened.
  */
-export async function open(browser, url, { fragment = "", prepare, ...options } = {}) {
+async function openPage(browser, url, { fragment = "", prepare, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);

@@ -4,23 +4,14 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
-import { checked, getText, launch, open, openExample, serve, setText, showPanel } from "./harness.js";
+import { checked, getText, openExample, playground, setText, showPanel } from "./harness.js";
 
-let server;
-let browser;
-before(async () => {
-  server = await serve();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const open = playground();
 
 test("a link restores the text and the panel", async () => {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   const text = `.version 8.0\n.target sm_80\n// ${"äöü 🦀 ".repeat(50)}\n`;
   await setText(page, text);
@@ -31,7 +22,7 @@ test("a link restores the text and the panel", async () => {
   const address = page.url();
   assert.match(address, /#panel=requirements&text=[\w-]+$/);
   assert(address.length < 400, "the text is compressed");
-  const again = await open(browser, server.url, { fragment: new URL(address).hash });
+  const again = await open({ fragment: new URL(address).hash });
   await checked(again.page, /No problems/);
   assert.equal(await getText(again.page), text);
   assert.equal(await again.page.getByRole("tab", { selected: true }).textContent(), "Requirements");
@@ -49,7 +40,7 @@ test("a link restores the text and the panel", async () => {
 const notText = deflateRawSync(Buffer.from([0x2e, 0xff])).toString("base64url");
 for (const [what, text] of [["not compressed", "AAAA"], ["not text", notText], ["not Base64", "!"]]) {
   test(`a damaged link says so: ${what}`, async () => {
-    const { page, problems } = await open(browser, server.url, { fragment: `#panel=problems&text=${text}` });
+    const { page, problems } = await open({ fragment: `#panel=problems&text=${text}` });
     await page.getByRole("alert").filter({ hasText: "This link is damaged" }).waitFor();
     await checked(page, /3 errors/);
     assert.deepEqual(problems, []);
@@ -59,7 +50,7 @@ for (const [what, text] of [["not compressed", "AAAA"], ["not text", notText], [
 
 test("dark and light colors", async () => {
   const background = (page) => page.evaluate(() => getComputedStyle(document.querySelector(".cm-editor")).backgroundColor);
-  const { page, problems } = await open(browser, server.url, { colorScheme: "dark" });
+  const { page, problems } = await open({ colorScheme: "dark" });
   await checked(page);
   const dark = await background(page);
   assert.equal(dark, "rgb(13, 17, 23)");
@@ -90,7 +81,7 @@ function contrast(a, b) {
 
 for (const colorScheme of ["light", "dark"]) {
   test(`text is legible: ${colorScheme}`, async () => {
-    const { page } = await open(browser, server.url, { colorScheme });
+    const { page } = await open({ colorScheme });
     await checked(page);
     await page.locator(".token-keyword").first().waitFor();
     const found = await page.evaluate(() => {
@@ -107,7 +98,7 @@ for (const colorScheme of ["light", "dark"]) {
 }
 
 test("a phone", async () => {
-  const { page, problems } = await open(browser, server.url, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const { page, problems } = await open({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   await checked(page);
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, "the page does not scroll sideways");
   const box = async (selector) => page.locator(selector).boundingBox();
@@ -126,7 +117,7 @@ test("a phone", async () => {
 });
 
 test("keys alone: from the first button to a fix and a panel", async () => {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   const press = async (...keys) => {
     for (const key of keys) await page.keyboard.press(key);
@@ -165,7 +156,7 @@ test("files are opened, dropped and downloaded", async () => {
   const file = join(folder, "mine.ptx");
   const text = ".version 8.0\n.target sm_90\n// a file\n";
   writeFileSync(file, text);
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("button", { name: "Open…" }).click()]);
   await chooser.setFiles(file);
@@ -189,7 +180,7 @@ test("files are opened, dropped and downloaded", async () => {
 });
 
 test("every example opens", async () => {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   const files = await page.getByLabel("Open an example").locator("option").evaluateAll((all) => all.map((o) => o.value).filter(Boolean));
   assert(files.length >= 5);
@@ -202,7 +193,7 @@ test("every example opens", async () => {
 });
 
 test("a failure to load the language server is visible, and editing works", { skip: Boolean(process.env.PLAYGROUND_URL) }, async () => {
-  const { page } = await open(browser, server.url, { prepare: (p) => p.route("**/*.wasm", (route) => route.abort()) });
+  const { page } = await open({ prepare: (p) => p.route("**/*.wasm", (route) => route.abort()) });
   await page.getByRole("alert").filter({ hasText: "language server cannot run" }).waitFor();
   await page.getByRole("button", { name: "Reload" }).waitFor();
   await setText(page, ".version 8.0\n");
@@ -211,7 +202,7 @@ test("a failure to load the language server is visible, and editing works", { sk
 });
 
 test("the document is not sent anywhere", async () => {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   await setText(page, ".version 8.0\n.target sm_80\n");
   await checked(page, /No problems/);

@@ -1,25 +1,16 @@
 // The panels beside the editor.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { checked, getText, goToLine, launch, open, openExample, serve, setText, showPanel } from "./harness.js";
+import { test } from "node:test";
+import { checked, getText, goToLine, openExample, playground, setText, showPanel } from "./harness.js";
 
-let server;
-let browser;
-before(async () => {
-  server = await serve();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const open = playground();
 
 const cursorLine = async (page) => Number(/^Line (\d+)/.exec(await page.locator("footer .place").textContent())[1]);
 
 /** Opens the page with an example and a panel. */
 async function start(panel, example) {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   if (example) await openExample(page, example);
   return { page, problems, panel: await showPanel(page, panel) };
@@ -288,7 +279,7 @@ test("Rewrites: the options are used, and the result is applied", async () => {
 });
 
 test("Explain: the word at the cursor, a search, and what does not exist", async () => {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   await goToLine(page, 25);
   const panel = await showPanel(page, "Explain");

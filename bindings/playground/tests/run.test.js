@@ -1,19 +1,10 @@
 // The panel that runs kernels.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { checked, launch, open, serve, setText, showPanel } from "./harness.js";
+import { test } from "node:test";
+import { checked, playground, setText, showPanel } from "./harness.js";
 
-let server;
-let browser;
-before(async () => {
-  server = await serve();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const open = playground();
 
 const HEADER = ".version 8.5\n.target sm_90\n.address_size 64\n";
 const SCALE = `${HEADER}.visible .entry scale(.param .u64 data, .param .f32 factor)
@@ -71,7 +62,7 @@ $L1:
 
 /** Opens the panel with a document. */
 async function start(text) {
-  const { page, problems } = await open(browser, server.url);
+  const { page, problems } = await open();
   await checked(page);
   await setText(page, text);
   await checked(page, /No problems/);

@@ -3,21 +3,12 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { checked, goToLine, launch, open, openExample, serve, showPanel } from "./harness.js";
+import { test } from "node:test";
+import { checked, goToLine, openExample, playground, showPanel } from "./harness.js";
 
 const LARGEST = 200_000;
 
-let server;
-let browser;
-before(async () => {
-  server = await serve();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const open = playground();
 
 async function take(page, name) {
   const picture = await page.screenshot();
@@ -26,7 +17,7 @@ async function take(page, name) {
 }
 
 test("light: problems and their fixes", async () => {
-  const { page, problems } = await open(browser, server.url, { viewport: { width: 1240, height: 700 } });
+  const { page, problems } = await open({ viewport: { width: 1240, height: 700 } });
   await checked(page, /3 errors/);
   await page.locator(".token-keyword").first().waitFor();
   await goToLine(page, 34);
@@ -37,7 +28,7 @@ test("light: problems and their fixes", async () => {
 });
 
 test("dark: a control-flow graph", async () => {
-  const { page, problems } = await open(browser, server.url, { viewport: { width: 1240, height: 700 }, colorScheme: "dark" });
+  const { page, problems } = await open({ viewport: { width: 1240, height: 700 }, colorScheme: "dark" });
   await checked(page);
   await openExample(page, "nbody.ptx");
   const panel = await showPanel(page, "Control flow");
@@ -49,7 +40,7 @@ test("dark: a control-flow graph", async () => {
 });
 
 test("phone: register pressure", async () => {
-  const { page, problems } = await open(browser, server.url, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const { page, problems } = await open({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   await checked(page);
   await openExample(page, "vecadd.ptx");
   const panel = await showPanel(page, "Liveness");

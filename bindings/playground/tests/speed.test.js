@@ -4,23 +4,14 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { checked, launch, open, serve } from "./harness.js";
+import { test } from "node:test";
+import { checked, playground } from "./harness.js";
 
 const KEYS = 40;
 /** How long Chromium loads the parts of a new window, such as the list below its address bar, in milliseconds. They take as much time as the page. */
 const WINDOW = 2000;
 
-let server;
-let browser;
-before(async () => {
-  server = await serve();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
+const open = playground();
 
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 const rounded = (values) => `${Math.round(median(values))} ms (${Math.round(Math.min(...values))} to ${Math.round(Math.max(...values))})`;
@@ -64,7 +55,7 @@ test("time until the first diagnostics", async () => {
       await page.addInitScript(record);
       await page.waitForTimeout(WINDOW);
     };
-    const { page, problems } = await open(browser, server.url, { prepare });
+    const { page, problems } = await open({ prepare });
     await checked(page, /3 errors/);
     const { first, loaded } = await page.evaluate(() => {
       const found = globalThis.recorded.counts.find(({ text }) => text === "3 errors");
@@ -81,7 +72,7 @@ test("keys in a file of 1 MB", async () => {
   const folder = mkdtempSync(join(tmpdir(), "playground-"));
   const file = join(folder, "large.ptx");
   writeFileSync(file, large());
-  const { page, problems } = await open(browser, server.url, { prepare: (p) => p.addInitScript(record) });
+  const { page, problems } = await open({ prepare: (p) => p.addInitScript(record) });
   await checked(page);
   const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("button", { name: "Open…" }).click()]);
   await chooser.setFiles(file);
