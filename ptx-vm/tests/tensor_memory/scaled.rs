@@ -7,6 +7,9 @@ const COLUMNS: usize = 192;
 const A_COLUMN: usize = 64;
 /// The first columns of the scales of both factors.
 const SCALES: [usize; 2] = [96, 128];
+/// The first column of the metadata of a sparse factor.
+const METADATA: usize = 160;
+const PLACES: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
 
 #[derive(Clone, Debug)]
 struct Scaled {
@@ -21,6 +24,7 @@ struct Scaled {
     /// The first byte of the scales in words.
     ids: [usize; 2],
     is_pair: bool,
+    is_sparse: bool,
     a_in_tensor_memory: bool,
     target: &'static str,
 }
@@ -32,6 +36,8 @@ struct Matrices {
     a_scales: Vec<Vec<u32>>,
     b_scales: Vec<Vec<u32>>,
     c: Vec<Vec<u32>>,
+    /// For each row and four units of a sparse first factor, the places of the two units that are stored. A unit is a byte.
+    places: Vec<Vec<[usize; 2]>>,
 }
 
 impl Scaled {
@@ -47,7 +53,8 @@ impl Scaled {
     fn descriptor(&self) -> u32 {
         let [rows, columns, depth] = self.shape;
         let code = |ty: Type| if self.is_packed() { 1 } else { ty.code };
-        (self.ids[1] as u32) << 4
+        u32::from(self.is_sparse) << 2
+            | (self.ids[1] as u32) << 4
             | code(self.types[0]) << 7
             | code(self.types[1]) << 10
             | (columns as u32 >> 3) << 17
@@ -62,6 +69,38 @@ impl Scaled {
             E4M3.value(code & 0x7f)
         } else {
             2f64.powi(code as i32 - 127)
+        }
+    }
+
+    /// The number of stored elements of a row of the first factor.
+    fn stored(&self) -> usize {
+        self.shape[2] / (1 + usize::from(self.is_sparse))
+    }
+
+    /// The column of a stored element.
+    fn column(&self, places: &[[usize; 2]], stored: usize) -> usize {
+        let elements = if self.is_packed() { 2 } else { 1 };
+        let unit = stored / elements;
+        if self.is_sparse {
+            elements * (unit / 2 * 4 + places[unit / 2][unit % 2]) + stored % elements
+        } else {
+            stored
+        }
+    }
+
+    /// Writes the metadata of the rows to their lanes.
+    fn put_metadata(&self, experiment: &mut Experiment, places: &[Vec<[usize; 2]>]) {
+        for (row, places) in places.iter().enumerate() {
+            let bits = places
+                .iter()
+                .enumerate()
+                .fold(0u64, |bits, (chunk, [first, second])| {
+                    bits | ((first | second << 2) as u64) << (4 * chunk)
+                });
+            let (block, lane, _) = self.place(row, 0);
+            let cells = &mut experiment.cells[block][lane * COLUMNS + METADATA..];
+            cells[0] = bits as u32;
+            cells[1] = (bits >> 32) as u32;
         }
     }
 
@@ -94,11 +133,14 @@ impl Scaled {
             &[125, 126, 127, 128, 129]
         };
         Matrices {
-            a: lines(&self.types[0].small_codes(), rows, depth),
+            a: lines(&self.types[0].small_codes(), rows, self.stored()),
             b: lines(&self.types[1].small_codes(), columns, depth),
             a_scales: lines(scale_codes, rows, self.scales),
             b_scales: lines(scale_codes, columns, self.scales),
             c: lines(&[0, 1, 2, 3, 4, 5, 6, 7, 8], rows, columns),
+            places: (0..rows)
+                .map(|_| (0..16).map(|_| random.pick(&PLACES)).collect())
+                .collect(),
         }
     }
 
@@ -151,7 +193,7 @@ impl Scaled {
         experiment.cells = (0..blocks).map(|_| random.words(128 * COLUMNS)).collect();
         let matrices = self.matrices(random);
         let unit = self.per_unit();
-        let (a_layout, end) = Layout::random(random, 0, rows / blocks, depth, unit, false);
+        let (a_layout, end) = Layout::random(random, 0, rows / blocks, self.stored(), unit, false);
         let (b_layout, end) = Layout::random(random, end, columns / blocks, depth, unit, false);
         assert!(end <= crate::BUFFER);
         if self.a_in_tensor_memory {
@@ -162,6 +204,9 @@ impl Scaled {
             self.put_factor(&mut experiment, &a_layout, self.types[0], &matrices.a);
         }
         self.put_factor(&mut experiment, &b_layout, self.types[1], &matrices.b);
+        if self.is_sparse {
+            self.put_metadata(&mut experiment, &matrices.places);
+        }
         self.put_scales(&mut experiment, &matrices.a_scales, &matrices.b_scales);
         self.set_body(&mut experiment, [&a_layout, &b_layout]);
         let mut expected = Vec::new();
@@ -193,9 +238,10 @@ impl Scaled {
 
     fn sum(&self, matrices: &Matrices, row: usize, column: usize) -> f64 {
         let depth = self.shape[2];
-        let products = (0..depth).map(|k| {
+        let products = (0..self.stored()).map(|stored| {
+            let k = self.column(&matrices.places[row], stored);
             let scale = k * self.scales / depth;
-            let a = self.types[0].value(matrices.a[row][k]);
+            let a = self.types[0].value(matrices.a[row][stored]);
             let b = self.types[1].value(matrices.b[column][k]);
             let a_scale = self.scale(matrices.a_scales[row][scale]);
             a * a_scale * b * self.scale(matrices.b_scales[column][scale])
@@ -243,12 +289,18 @@ impl Scaled {
         experiment.body = format!(
             "shr.u32 %r20, %buffer, 4;\ncvt.u64.u32 %rd9, %r20;\nadd.s64 %rd10, %rd9, {a};\nadd.s64 %rd11, %rd9, {b};\n\
              setp.eq.u32 %p5, 1, 1;\nmov.b32 %r22, {descriptor};\n\
-             tcgen05.mma.cta_group::{group}.kind::{kind}.block_scale{modifier} [%taddr], {a_operand}, %rd11, %r22, [%taddr+{a_scales}], [%taddr+{b_scales}], %p5;",
+             tcgen05.mma{sp}.cta_group::{group}.kind::{kind}.block_scale{modifier} [%taddr], {a_operand}, %rd11,{metadata} %r22, [%taddr+{a_scales}], [%taddr+{b_scales}], %p5;",
             a = a.descriptor(),
             b = b.descriptor(),
             descriptor = self.descriptor(),
             group = experiment.cells.len(),
             kind = self.kind,
+            sp = if self.is_sparse { ".sp" } else { "" },
+            metadata = if self.is_sparse {
+                format!(" [%taddr+{METADATA}],")
+            } else {
+                String::new()
+            },
             modifier = self.modifier,
             a_scales = SCALES[0],
             b_scales = SCALES[1],
@@ -265,6 +317,7 @@ const BASE: Scaled = Scaled {
     scales: 1,
     ids: [0; 2],
     is_pair: false,
+    is_sparse: false,
     a_in_tensor_memory: false,
     target: "sm_100a",
 };
@@ -361,4 +414,41 @@ fn scaled_products_of_pairs() {
         ..BASE
     };
     scaled.check(&mut random);
+}
+
+#[test]
+fn sparse_products_with_scales() {
+    let mut random = Random::new(64);
+    let sparse = Scaled {
+        is_sparse: true,
+        ..BASE
+    };
+    for scaled in [
+        Scaled {
+            types: [E5M2, E2M1],
+            shape: [128, 16, 64],
+            ids: [3, 1],
+            ..sparse.clone()
+        },
+        Scaled {
+            kind: "mxf4",
+            types: [E2M1; 2],
+            shape: [128, 16, 128],
+            scales: 2,
+            ids: [2, 0],
+            ..sparse.clone()
+        },
+        Scaled {
+            kind: "mxf4nvf4",
+            modifier: ".block16",
+            types: [E2M1; 2],
+            shape: [256, 32, 128],
+            scales: 4,
+            has_fractions: true,
+            is_pair: true,
+            ..sparse
+        },
+    ] {
+        scaled.check(&mut random);
+    }
 }
