@@ -3,10 +3,12 @@
 use ptxkit::ir::{Module as IrModule, Param};
 use ptxkit::isa::{ScalarType, TypeKind};
 use ptxkit::semantics::fold::number_bits;
+use ptxkit::vm::StructArgument;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice, PyString, PyTuple};
-use ptxkit::vm::StructArgument;
+
+use crate::build::scalar;
 
 /// A value that is passed for a parameter.
 pub(crate) enum Argument<'py> {
@@ -56,7 +58,8 @@ impl<'py> Struct<'py> {
             let inner = field.cast::<PyTuple>().ok();
             match inner {
                 Some(pair) if pair.len() == 2 && pair.get_item(0)?.is_instance_of::<PyString>() => {
-                    current.add_values(&pair.get_item(0)?.extract::<String>()?, &pair.get_item(1)?)?;
+                    current
+                        .add_values(&pair.get_item(0)?.extract::<String>()?, &pair.get_item(1)?)?;
                 }
                 Some(_) if open.len() >= DEPTH => {
                     let why = format!("there are more than {DEPTH} structs in each other");
@@ -97,7 +100,7 @@ impl<'py> Struct<'py> {
             self.layout.align(align);
             return Ok(());
         }
-        let ty = ScalarType::from_name(name)
+        let ty = Some(scalar(name)?)
             .filter(|ty| ty.bits() >= 8 && ty.kind() != TypeKind::Opaque && ty.element().is_none())
             .ok_or_else(|| PyValueError::new_err(format!("`{name}` is not a type of a field")))?;
         let elements = match values.extract::<Vec<Bound<'py, PyAny>>>() {

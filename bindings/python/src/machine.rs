@@ -7,7 +7,9 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use ptxkit::ir::{FunctionKind, Module as IrModule};
-use ptxkit::vm::{self, Asynchrony, Checker, Executor, Launch, Progress, RunError, RunOptions, Schedule};
+use ptxkit::vm::{
+    self, Asynchrony, Checker, Executor, Launch, Progress, RunError, RunOptions, Schedule,
+};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
