@@ -9,8 +9,11 @@ use super::racecheck::RacingAccess;
 use super::report::{Actor, Text};
 use super::sync_state::CopyKind;
 use crate::execute::{Execution, Memory, Touch};
-use crate::lanes::lanes;
+use crate::lanes::{LANES, lanes};
 use crate::program::Act;
+
+/// The threads of a warpgroup.
+const WARPGROUP: u32 = 128;
 
 impl Checkers {
     /// The asynchronous operation to which an access belongs, if the instruction starts one.
@@ -37,7 +40,10 @@ impl Checkers {
                 })
             }
             completion => {
-                let thread = execution.warp.first + lane as u32;
+                let thread = match completion {
+                    Completion::Wgmma => execution.warp.first,
+                    _ => execution.warp.first + lane as u32,
+                };
                 let kind = CopyKind::of(completion, touch.usage);
                 let sync = &mut self.block(execution.grid, block).sync;
                 let copies = sync.copies(thread, kind);
@@ -85,11 +91,18 @@ impl Checkers {
         if let Some(completion) = starts {
             self.copies += 1;
             let sync = &mut self.block(execution.grid, block).sync;
-            for lane in lanes(execution.active) {
+            let starting = match completion {
+                Completion::Wgmma => 1,
+                _ => execution.active,
+            };
+            for lane in lanes(starting) {
                 for kind in CopyKind::all_of(completion) {
                     sync.copies(first + lane as u32, *kind).started += 1;
                 }
             }
+        }
+        if matches!(act.action, Action::WarpgroupCommit | Action::WarpgroupWait) {
+            return self.complete_products(execution, act);
         }
         let kinds: &[CopyKind] = match act.action {
             Action::CopyCommit | Action::CopyWait => &[CopyKind::Ordinary],
@@ -120,6 +133,35 @@ impl Checkers {
             let slot = copies.slot;
             let clock = &mut self.own_warp(execution).clock;
             clock.acquire_operation(1 << lane, slot, complete);
+        }
+    }
+
+    /// Records that a warp commits products of its warpgroup, or waits for them: they are complete in all of its warps.
+    fn complete_products(&mut self, execution: &Execution<'_>, act: &Act) {
+        let block = execution.grid.linear(execution.block.index);
+        let first = execution.warp.first;
+        let state = self.block(execution.grid, block);
+        if act.action == Action::WarpgroupCommit {
+            let products = state.sync.copies(first, CopyKind::Products);
+            products.groups.push(products.started);
+            state.sync.committed += 1;
+            state.count();
+            return;
+        }
+        let pending = act.place(0).map_or(0, |place| execution.get(place, 0));
+        let first_warp = first / WARPGROUP * WARPGROUP;
+        for warp in (first_warp..first_warp + WARPGROUP).step_by(LANES) {
+            let sync = &mut self.block(execution.grid, block).sync;
+            let products = sync.copies(warp, CopyKind::Products);
+            let (slot, complete) = (products.slot, products.complete(pending as usize));
+            let clock = &mut self.own_warp(execution).clock;
+            let groups: Vec<u32> = clock
+                .groups(execution.active)
+                .map(|(mask, _)| mask)
+                .collect();
+            for mask in groups {
+                clock.acquire_operation(mask, slot, complete);
+            }
         }
     }
 

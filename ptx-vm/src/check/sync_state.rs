@@ -51,6 +51,8 @@ pub(super) enum CopyKind {
     BulkRead,
     /// Writes of the results of bulk copies.
     BulkWrite,
+    /// Products of a warpgroup, which read shared memory. Those of a warp belong to its first thread.
+    Products,
     /// Operations on tensor memory, which read shared memory.
     TensorMemory,
 }
@@ -62,6 +64,7 @@ impl CopyKind {
             (Completion::Bulk, Use::Read) => Self::BulkRead,
             (Completion::Bulk, Use::Write | Use::ReadWrite) => Self::BulkWrite,
             (Completion::Tcgen05, _) => Self::TensorMemory,
+            (Completion::Wgmma, _) => Self::Products,
             _ => Self::Ordinary,
         }
     }
@@ -70,6 +73,7 @@ impl CopyKind {
     pub(super) const fn all_of(completion: Completion) -> &'static [Self] {
         match completion {
             Completion::Bulk => &[Self::BulkRead, Self::BulkWrite],
+            Completion::Wgmma => &[Self::Products],
             Completion::Tcgen05 => &[Self::TensorMemory],
             _ => &[Self::Ordinary],
         }

@@ -59,8 +59,12 @@ impl Execution<'_> {
                 Action::FragmentLoad => execution.load_fragment(act)?,
                 Action::FragmentStore => execution.store_fragment(act)?,
                 Action::WarpgroupMultiply => execution.multiply_in_warpgroup(act)?,
-                // Products are complete at once.
-                Action::WarpgroupFence | Action::WarpgroupCommit | Action::WarpgroupWait => {}
+                Action::WarpgroupFence => {}
+                Action::WarpgroupCommit => execution.commit_products(),
+                Action::WarpgroupWait => {
+                    let pending = act.place(0).map_or(0, |place| execution.get(place, 0));
+                    execution.wait_for_products(pending as u64)?;
+                }
                 action => {
                     return Err((StopReason::unsupported_action(action), execution.first()));
                 }

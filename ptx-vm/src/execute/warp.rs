@@ -250,7 +250,9 @@ impl Warp {
             } else {
                 (max_steps - executed).min(self.turns.left)
             };
-            if let Some(steps) = perform_at_random(block, grid).map_err(Failure::without_step)? {
+            if let Some(steps) =
+                perform_at_random(self, block, grid).map_err(Failure::without_step)?
+            {
                 group_steps = group_steps.min(steps);
             }
             let steps = if block.cluster_state.observer.is_some() {

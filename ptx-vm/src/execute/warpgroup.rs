@@ -1,8 +1,9 @@
 //! Products of matrices of warpgroups.
 //!
 //! Each of the four warps multiplies 16 rows of the first factor with the whole second factor, and has the fragments of these rows in its registers. So the
-//! warps do not exchange anything, and may execute the instruction at different times. It is performed at once; waits find it complete.
+//! warps do not exchange anything, and may execute the instruction at different times.
 
+use super::asynchronous::{AsyncOperation, Completes, GroupKind, Pass};
 use super::execution::{Execution, Failed};
 use super::matrix::{gather, scatter};
 use super::shared_matrix::StoredMatrix;
@@ -38,7 +39,7 @@ pub(super) struct WarpgroupProduct {
     /// The factors whose elements change their sign.
     negated: [bool; 2],
     /// The call whose registers contain the result.
-    call: usize,
+    pub(super) call: usize,
     result: Vec<Place>,
 }
 
@@ -51,10 +52,16 @@ struct Modes {
 }
 
 impl Execution<'_> {
-    /// Performs the part of a product that the warp computes.
+    /// Starts the part of a product that the warp computes.
     pub(super) fn multiply_in_warpgroup(&mut self, act: &Act) -> Result<(), Failed> {
         let product = self.warpgroup_product(act)?;
-        self.perform_warpgroup_product(&product)
+        let completes = Completes::Group(GroupKind::Products);
+        self.start(
+            AsyncOperation::WarpgroupProduct(Box::new(product)),
+            completes,
+            None,
+            0,
+        )
     }
 
     /// The part of a product that the warp computes, with its operands.
@@ -161,7 +168,10 @@ impl Execution<'_> {
     }
 
     /// Reads the factors in shared memory and the addend, multiplies, and writes the result to registers.
-    fn perform_warpgroup_product(&mut self, product: &WarpgroupProduct) -> Result<(), Failed> {
+    pub(super) fn perform_warpgroup_product(
+        &mut self,
+        product: &WarpgroupProduct,
+    ) -> Result<(), Failed> {
         let operation = &product.operation;
         // As long as a product of a warp takes for the same number of operations.
         let work = operation.multiply_adds() / 2;
@@ -173,6 +183,9 @@ impl Execution<'_> {
             FirstFactor::Shared(stored) => self.read_stored_matrix(stored)?,
         };
         let mut b = self.read_stored_matrix(&product.b)?.transposed();
+        if self.pass == Pass::Announce {
+            return Ok(());
+        }
         let sign = 1 << (operation.factor_bits() - 1);
         for (matrix, negated) in [&mut a, &mut b].into_iter().zip(product.negated) {
             if negated {

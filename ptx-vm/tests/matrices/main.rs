@@ -14,7 +14,7 @@ mod warpgroup_sums;
 mod warpgroups;
 mod warps;
 
-use ptx_vm::{Checker, Launch, Machine, RunError};
+use ptx_vm::{Asynchrony, Checker, Launch, Machine, RunError};
 
 /// A matrix of integers, row by row.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,13 +123,14 @@ pub(crate) fn run_threads(
         "{:?}\n{text}",
         parsed.diagnostics
     );
-    let launched = |checkers: &[Checker]| {
+    let launched = |checkers: &[Checker], asynchrony: Asynchrony| {
         let mut machine = Machine::new(&parsed.module);
         let from = machine.allocate(input.len().max(4) as u64).unwrap();
         let to = machine.allocate(output as u64).unwrap();
         machine.write(from, input)?;
         let mut launch = Launch::new("k").shape(1, threads as u32);
         launch.shared = shared as u32;
+        launch.asynchrony = asynchrony;
         let launch = launch
             .argument(from.to_le_bytes())
             .argument(to.to_le_bytes());
@@ -141,8 +142,12 @@ pub(crate) fn run_threads(
         assert!(reports.is_empty(), "{reports:#?}\n{text}");
         machine.read(to, output)
     };
-    let bytes = launched(&[])?;
-    assert_eq!(launched(&Checker::ALL)?, bytes);
+    let bytes = launched(&[], Asynchrony::Immediate)?;
+    assert_eq!(launched(&Checker::ALL, Asynchrony::Immediate)?, bytes);
+    if text.contains("wgmma") {
+        assert_eq!(launched(&[], Asynchrony::Random(1))?, bytes);
+        assert_eq!(launched(&Checker::ALL, Asynchrony::Late)?, bytes);
+    }
     Ok(bytes)
 }
 

@@ -211,6 +211,35 @@ fn an_impossible_operation_fails_where_it_starts() {
     }
 }
 
+#[test]
+fn products_of_a_warpgroup_are_in_registers_after_a_wait() {
+    // Factors of ones in shared memory, in blocks of 128 bytes.
+    let text = |wait: &str| {
+        format!(
+            ".version 8.8\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 memory[4096];\n\
+             .visible .entry k(.param .u64 data)\n{{\n\
+             .reg .pred %p<4>;\n.reg .b32 %t, %r<4>;\n.reg .f32 %c<4>;\n.reg .b64 %rd<8>;\n\
+             ld.param.u64 %rd1, [data];\nmov.u32 %t, %tid.x;\nmov.u32 %r1, memory;\nmad.lo.u32 %r2, %t, 4, %r1;\nmov.b32 %r3, 0x3c003c00;\n\
+             st.shared.b32 [%r2], %r3;\nst.shared.b32 [%r2+512], %r3;\nst.shared.b32 [%r2+1024], %r3;\nst.shared.b32 [%r2+1536], %r3;\n\
+             st.shared.b32 [%r2+2048], %r3;\nst.shared.b32 [%r2+2560], %r3;\nfence.proxy.async;\nbar.sync 0;\n\
+             mov.f32 %c0, 0f3F800000;\nmov.f32 %c1, %c0;\nmov.f32 %c2, %c0;\nmov.f32 %c3, %c0;\nsetp.eq.u32 %p1, %t, %t;\n\
+             mov.b64 %rd4, 0x800080000;\n\
+             wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%c0, %c1, %c2, %c3}}, %rd4, %rd4, %p1, 1, 1, 0, 0;\n\
+             wgmma.commit_group.sync.aligned;\n{wait}\n\
+             mad.wide.u32 %rd2, %t, 4, %rd1;\nst.global.f32 [%rd2], %c3;\nret;\n}}\n"
+        )
+    };
+    let run = |wait: &str, time| launch(&text(wait), 128, &[0; 128], time).unwrap();
+    let (before, after) = (vec![1f32.to_bits(); 128], vec![17f32.to_bits(); 128]);
+    let wait = |pending: u32| format!("wgmma.wait_group.sync.aligned {pending};");
+    for time in ALL {
+        assert_eq!(run(&wait(0), time), after, "{time}");
+    }
+    assert_eq!(run("", Asynchrony::Immediate), after);
+    assert_eq!(run("", Asynchrony::Late), before);
+    assert_eq!(run(&wait(1), Asynchrony::Late), before);
+}
+
 /// The state of a slot of 16 bytes of a thread.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Slot {

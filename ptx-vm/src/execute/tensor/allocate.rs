@@ -54,6 +54,7 @@ impl Execution<'_> {
             let columns = execution.column_count(act, 1)?;
             // The CTAs exist whose warps have to free the columns together.
             execution.tensor_ranks(act, 0)?;
+            execution.perform_tensor_operations()?;
             let rank = execution.block.rank;
             let memory = execution.block.tensor_mut(rank);
             let Some(memory) = memory else {
