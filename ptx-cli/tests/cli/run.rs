@@ -200,7 +200,15 @@ fn structs_with_addresses() {
     let to = to.to_str().unwrap();
     let argument = format!("struct:{{out:{to}:f32[3], s32:3, {{in:{from}, s8:1,-2,3, s16:100}}}}");
     expect(
-        &ptx(&["run", &file, "--block", "4", "--check", "all", &argument]),
+        &ptx(&[
+            "run",
+            &file,
+            "--block",
+            "4",
+            "--check",
+            "memcheck,initcheck,synccheck,racecheck",
+            &argument,
+        ]),
         0,
         "",
         "",

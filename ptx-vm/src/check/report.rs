@@ -62,7 +62,7 @@ impl Report {
     /// Adds the reports of a later grid of a launch. Reports of the same kind at the same instruction and in the same kernel are counted together.
     pub(crate) fn add_all(reports: &mut Vec<Self>, later: Vec<Self>) {
         for report in later {
-            let has_room = reports.len() < MOST_REPORTS;
+            let can_grow = reports.len() < MOST_REPORTS;
             let earlier = reports.iter_mut().find(|earlier| {
                 (earlier.code, earlier.at.function, earlier.at.inst)
                     == (report.code, report.at.function, report.at.inst)
@@ -70,7 +70,7 @@ impl Report {
             });
             match earlier {
                 Some(earlier) => earlier.count += report.count,
-                None if has_room => reports.push(report),
+                None if can_grow => reports.push(report),
                 None => {}
             }
         }

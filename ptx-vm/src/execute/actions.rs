@@ -2,6 +2,7 @@
 
 use ptx_isa::{Action, StateSpace};
 
+use super::box_copy::undescribed_modifier;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use super::location::{Location, generic};
@@ -101,6 +102,7 @@ pub(crate) fn unsupported(step: &Step) -> Option<String> {
         Step::Unsupported(why) => StopReason::Unsupported(why.to_string()),
         Step::Act(act) if !performs(act.action) => StopReason::unsupported_action(act.action),
         Step::Act(act) if is_undescribed_product(act) => undescribed_product(),
+        Step::Act(act) => return undescribed_modifier(act),
         _ => return None,
     };
     match reason {

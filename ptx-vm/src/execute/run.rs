@@ -104,8 +104,8 @@ fn run_from(
         DEPENDENT_TURNS[0]
     };
     loop {
-        let has_room = waiting.len() < grid.limits.resident_clusters;
-        let begun = has_room.then(|| grid.take_cluster()).flatten();
+        let may_begin = waiting.len() < grid.limits.resident_clusters;
+        let begun = may_begin.then(|| grid.take_cluster()).flatten();
         let begins = begun.is_some();
         let mut cluster = if let Some(number) = begun {
             Cluster::new(grid, grid.clusters().index(number))?

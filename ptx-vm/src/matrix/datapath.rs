@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    /// The lane of an element and the distance of its column from the first one, by the tables of the manual: warps are listed with their rows.
+    /// The lane of an element and the distance of its column from the first one, by the tables of the PTX ISA manual: warps are listed with their rows.
     fn listed(layout: char, row: usize, column: usize) -> (usize, usize, usize) {
         match layout {
             'A' => (row / 128, row % 128, column),

@@ -155,7 +155,7 @@ const fn field(bits: u32, lowest: u32, count: u32) -> u32 {
 }
 
 impl Instruction {
-    /// Decodes a descriptor. The error is the reason why the manual does not allow it.
+    /// Decodes a descriptor. The error is the reason why the PTX ISA manual does not allow it.
     pub(crate) fn decode(bits: u32, variant: Variant) -> Result<Self, String> {
         let kind = variant.kind;
         check_reserved(bits, kind)?;
@@ -214,7 +214,7 @@ impl Instruction {
         Ok(instruction)
     }
 
-    /// An error if the manual does not have the shape.
+    /// An error if the PTX ISA manual does not have the shape.
     fn check_shape(&self, bits: u32) -> Result<(), String> {
         let Variant {
             kind,

@@ -84,7 +84,7 @@ impl Model {
         }
     }
 
-    /// The method for products of a warpgroup, which architectures before sm_90 do not have. Factors of 8 bits have a unit of their own.
+    /// The method for products of a warpgroup, which architectures before sm_90 do not have. Factors of 8 bits have a separate unit.
     pub(crate) fn warpgroup_method(self, factors: ScalarType, half: bool) -> Method {
         let model = self.max(Self::Hopper);
         match factors {

@@ -1,7 +1,7 @@
 //! Matrices in shared memory: where their elements are, as matrix descriptors state it.
 //!
 //! PTX ISA manual 9.7.15.5.1.6 to 9.7.15.5.1.11, and 9.7.16.3 for descriptors of the fifth generation. A matrix consists of *units* of 16 bytes with
-//! consecutive elements of a *line*: a row or column along its major dimension. Units of eight lines make a core matrix. The canonical layouts of the manual
+//! consecutive elements of a *line*: a row or column along its major dimension. Units of eight lines make a core matrix. The canonical layouts of the PTX ISA manual
 //! place the units; afterwards their addresses are swizzled. This file does not know the size of elements: a unit of elements of `bits` bits has
 //! `128 / bits` of them, the first one in the lowest bits.
 
@@ -44,7 +44,7 @@ pub(crate) const UNIT: u64 = 16;
 /// The bytes of the longest row of a swizzled core matrix, and of a line of the pattern.
 const LINE: u64 = 128;
 
-/// The bytes that a field of 14 bits of a descriptor stands for.
+/// The bytes that a field of 14 bits of a descriptor denotes.
 pub(crate) const fn descriptor_bytes(descriptor: u64, lowest_bit: u32) -> u64 {
     (descriptor >> lowest_bit & 0x3fff) << 4
 }
@@ -146,7 +146,7 @@ mod tests {
     use super::{LeadingDimension, Major, SharedMatrix};
     use crate::memory::Swizzle;
 
-    /// A mode of a layout in the notation of the manual: parts of a coordinate, the first one fastest, with their size and stride.
+    /// A mode of a layout in the notation of the PTX ISA manual: parts of a coordinate, the first one fastest, with their size and stride.
     type Mode = [(u64, u64)];
 
     /// The size of the last part of a mode.

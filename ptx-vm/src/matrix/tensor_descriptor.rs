@@ -4,7 +4,7 @@ use super::shared::{LeadingDimension, SharedMatrix, descriptor_bytes};
 use crate::memory::swizzle::Swizzle;
 
 impl SharedMatrix {
-    /// Decodes a descriptor. The error is the reason why the manual does not allow it.
+    /// Decodes a descriptor. The error is the reason why the PTX ISA manual does not allow it.
     ///
     /// ```text
     ///  63…61   | 60…53 | 52            | 51…49       | 48…46 | 45…32  | 31 30 | 29…16   | 15 14 | 13…0

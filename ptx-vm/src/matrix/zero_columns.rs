@@ -21,7 +21,7 @@ impl ZeroColumns {
     }
 
     /// Whether a column of a sub-mask counts as zero. Spans of zeros and of ones alternate, and the first few bits are skipped. As in the examples of the
-    /// manual, skip spans are those of ones.
+    /// PTX ISA manual, skip spans are those of ones.
     const fn is_zero_in(self, sub_mask: usize, column: usize) -> bool {
         if self.bits >> 39 & 1 == 0 {
             return false;
@@ -53,7 +53,7 @@ impl ZeroColumns {
 mod tests {
     use super::ZeroColumns;
 
-    /// A descriptor from its fields in the order of the examples of the manual.
+    /// A descriptor from its fields in the order of the examples of the PTX ISA manual.
     fn descriptor(
         starts: [u64; 4],
         first_spans: [u64; 4],

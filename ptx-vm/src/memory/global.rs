@@ -192,7 +192,7 @@ impl GlobalMemory {
         }
     }
 
-    /// The address of a new allocation of zeros, apart from others; `None` if there is no memory with so many bytes. The alignment is a power of two.
+    /// The address of a new allocation of zeros, apart from others; `None` if there is no memory with that many bytes. The alignment is a power of two.
     pub(crate) fn allocate(&mut self, bytes: u64, align: u64) -> Option<u64> {
         let align = align.max(ALIGN);
         let footprint = footprint(bytes)?;
@@ -244,7 +244,7 @@ impl GlobalMemory {
         while position < end {
             let page_end = (position - (position - self.start) % PAGE) + PAGE;
             let next = page_end.min(end);
-            // A page that nobody wrote stays without memory of the host. Writing zeros to one that exists cannot fail.
+            // A page that was never written stays without memory of the host. Writing zeros to one that exists cannot fail.
             let _ = self.write_bytes(position, &zeros[..(next - position) as usize]);
             position = next;
         }

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_allocated_until_there_are_none() {
+    fn columns_are_allocated_until_all_are_used() {
         let mut memory = TensorMemory::default();
         assert_eq!(allocate(&mut memory, 256), Some(0));
         assert_eq!(allocate(&mut memory, 128), Some(256));

@@ -12,7 +12,7 @@ pub(crate) const MAX_RANK: usize = 5;
 /// A description of a tensor in global memory, and of the part of it that a copy accesses.
 ///
 /// Dimension 0 is the innermost one. [`Self::to_bytes`] makes the 128 bytes that kernels use, in the encoding of the machine: maps that the CUDA driver
-/// made are not understood, and GPUs do not understand these.
+/// made cannot be used, and GPUs cannot use these.
 ///
 /// ```
 /// use ptx_vm::{Swizzle, TensorElement, TensorMap};

@@ -71,7 +71,7 @@ impl Tile {
         tile
     }
 
-    /// The bit of an element, as the manual defines it.
+    /// The bit of an element, as the PTX ISA manual defines it.
     fn bit(&self, line: usize, k: usize) -> usize {
         let t = 128 / self.bits;
         let s = [1, 8, 4, 2][self.swizzle];

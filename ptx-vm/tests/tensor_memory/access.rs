@@ -13,7 +13,7 @@ const SHAPES: [(&str, usize); 5] = [
     ("16x32bx2", 1),
 ];
 
-/// The thread and its register for the element of a row and a column, as the figures of the manual have them.
+/// The thread and its register for the element of a row and a column, as the figures of the PTX ISA manual have them.
 fn owner(shape: &str, row: usize, column: usize, is_second: bool) -> (usize, usize) {
     match shape {
         "32x32b" => (row, column),

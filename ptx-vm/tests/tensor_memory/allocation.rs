@@ -111,7 +111,7 @@ fn wrong_allocations_are_errors() {
 
 #[test]
 fn a_pair_of_blocks_allocates_the_same_columns() {
-    // The odd CTA has columns of its own first.
+    // The odd CTA allocates separate columns first.
     let body = "mov.u32 %r10, %cluster_ctarank;\n".to_owned()
         + "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [address], 64;\nld.shared.b32 %r1, [address];\n\
            tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [address], 32;\nld.shared.b32 %r2, [address];\n\

@@ -1,4 +1,4 @@
-//! Element types, and the places of elements in shared memory and of results in tensor memory, as the manual defines them.
+//! Element types, and the places of elements in shared memory and of results in tensor memory, as the PTX ISA manual defines them.
 
 use crate::Random;
 
@@ -37,7 +37,7 @@ pub(crate) const U8: Type = float("u8", 0, 8, 0, 8);
 pub(crate) const S8: Type = float("s8", 1, 8, 0, 7);
 
 impl Type {
-    /// The number that a code stands for, other than infinities and NaN.
+    /// The number that a code denotes, other than infinities and NaN.
     pub(crate) fn value(self, code: u32) -> f64 {
         let Self {
             exponent, fraction, ..

@@ -1,4 +1,4 @@
-//! Tensor memory: its allocation, moves to and from registers and shared memory, and products, against slow code written from the definitions of the manual.
+//! Tensor memory: its allocation, moves to and from registers and shared memory, and products, against slow code written from the definitions of the PTX ISA manual.
 #![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
 
 mod access;

@@ -63,7 +63,7 @@ impl Argument {
         match self {
             Self::Buffer(buffer) => Self::Buffer(buffer.in_folder(folder)),
             Self::Structure(mut structure) => {
-                // Its fields are no structs.
+                // Its fields are not structs.
                 for (_, field) in &mut structure.fields {
                     *field = field.clone().in_folder(folder);
                 }

@@ -61,7 +61,7 @@ fn perform_with_earlier(
     perform_one(block, grid, pending)
 }
 
-/// Performs an operation in a warp of its own, which has the identity of the one that started it.
+/// Performs an operation in a separate warp, which has the identity of the one that started it.
 fn perform_one(
     block: &mut Block,
     grid: &Grid<'_>,

@@ -30,7 +30,7 @@ pub(super) use access::TensorStore;
 pub(super) use copy::{TensorCopy, TensorShift};
 pub(super) use product::{TensorProduct, is_undescribed_product, undescribed_product};
 
-/// The error of an operand whose value the manual does not allow.
+/// The error of an operand whose value the PTX ISA manual does not allow.
 fn invalid(reason: impl Into<String>, lane: usize) -> Failed {
     (StopReason::Invalid(reason.into()), lane)
 }

@@ -181,7 +181,7 @@ impl Execution<'_> {
         })
     }
 
-    /// An error if operands are not where the manual allows them.
+    /// An error if operands are not where the PTX ISA manual allows them.
     pub(super) fn check_product(&self, product: &TensorProduct) -> Result<(), Failed> {
         let fail = |reason: String| Err(invalid(reason, product.lane));
         let datapath = product.instruction.datapath();
@@ -248,7 +248,7 @@ impl Execution<'_> {
     }
 }
 
-/// Whether the manual does not describe the kind of a product.
+/// Whether the PTX ISA manual does not describe the kind of a product.
 pub(in crate::execute) fn is_undescribed_product(act: &Act) -> bool {
     act.action == Action::TensorMultiply && Variant::of(&act.modifiers).is_none()
 }

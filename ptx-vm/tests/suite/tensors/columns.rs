@@ -189,9 +189,9 @@ fn columns_along_the_width_are_loaded() {
     }
 }
 
-/// The first example of the manual: the rest of an image from (7, 4) on, and 15 pixels of the next one.
+/// The first example of the PTX ISA manual: the rest of an image from (7, 4) on, and 15 pixels of the next one.
 #[test]
-fn the_example_of_the_manual_has_the_pixels_that_its_figure_shows() {
+fn the_example_of_the_specification_has_the_pixels_that_its_figure_shows() {
     let tensor = Tensor {
         element: TensorElement::U16,
         start: 0,

@@ -109,7 +109,7 @@ pub(super) fn set_bits(memory: &mut [u8], start: usize, count: usize, value: u64
     }
 }
 
-/// The address of a byte in shared memory: chunks of a line of 128 bytes change places as the tables of the manual show.
+/// The address of a byte in shared memory: chunks of a line of 128 bytes change places as the tables of the PTX ISA manual show.
 pub(super) fn swizzled(swizzle: Swizzle, address: usize) -> usize {
     // Bytes of a chunk, and the number of chunks that change places with each other.
     let (chunk_bytes, span) = match swizzle {

@@ -75,7 +75,7 @@ fn the_bytes_of_a_map_describe_the_map() {
 }
 
 #[test]
-fn names_of_types_are_those_of_the_manual() {
+fn names_of_types_are_those_of_the_specification() {
     for element in TensorElement::ALL {
         assert_eq!(element.name().parse(), Ok(element));
         assert_eq!(element.to_string().parse(), Ok(element));
