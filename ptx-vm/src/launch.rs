@@ -150,6 +150,6 @@ pub struct UnsupportedInstruction {
     pub function: FuncId,
     /// The instruction.
     pub instruction: InstId,
-    /// The reason, as in [`StopReason::Unsupported`].
+    /// The reason, as in [`StopReason::Unsupported`](crate::StopReason::Unsupported).
     pub reason: String,
 }

@@ -174,6 +174,10 @@ impl GlobalMemory {
     }
 
     /// One past the last address that threads may access without an error.
+    #[expect(
+        clippy::misnamed_getters,
+        reason = "the field `end` is where allocations end"
+    )]
     pub(crate) const fn end(&self) -> u64 {
         self.limit
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_vm::{
     AddressSize, Checker, Device, HostPage, Launch, Machine, PAGE_BYTES, PageSource, StopReason,
@@ -373,7 +373,7 @@ impl PageSource for HostPages {
         if address / PAGE_BYTES as u64 % 2 == 1 {
             return None;
         }
-        let mut pages = self.0.lock().unwrap();
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let page = pages
             .entry(address)
             .or_insert_with(|| Arc::new((0..PAGE_BYTES / 4).map(|_| AtomicU32::new(0)).collect()));

@@ -28,8 +28,9 @@ impl Structure {
         let inner = text
             .trim()
             .strip_prefix('{')
-            .and_then(|rest| rest.strip_suffix('}'))
-            .ok_or(FORMS)?;
+            .ok_or(FORMS)?
+            .strip_suffix('}')
+            .ok_or("a `{` has no `}`")?;
         let mut open = vec![Self::default()];
         let mut remaining = inner.trim();
         while !remaining.is_empty() {
@@ -113,9 +114,10 @@ fn field_length(text: &str) -> usize {
 /// Whether a field begins after a comma.
 fn begins_field(text: &str) -> bool {
     let end = text.find([',', '{', '}', ':', '[']).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
     text.trim_start().is_empty()
-        || text[end..].starts_with(['{', '}', ':'])
-            && !(text[end..].starts_with('}') && !text[..end].trim().is_empty())
+        || rest.starts_with(['{', ':'])
+        || rest.starts_with('}') && word.trim().is_empty()
 }
 
 /// The text after the comma that follows a field, or before a brace that ends the struct.

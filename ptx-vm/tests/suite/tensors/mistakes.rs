@@ -45,6 +45,7 @@ fn reason(
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 #[test]
 fn operands_that_do_not_fit_the_map_are_refused() {
     let bytes = |map: TensorMap| map.to_bytes().unwrap();
