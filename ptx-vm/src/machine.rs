@@ -36,11 +36,6 @@ impl<'m> Machine<'m> {
         &self.device
     }
 
-    /// The device, to change it.
-    pub const fn device_mut(&mut self) -> &mut Device<'m> {
-        &mut self.device
-    }
-
     /// The module on the device.
     #[must_use]
     pub const fn module(&self) -> ModuleId {

@@ -33,7 +33,7 @@ impl Device for VirtualMachine {
 
 impl Loaded for Machine<'static> {
     fn allocate(&mut self, bytes: u64) -> Result<u64> {
-        self.device_mut().allocate(bytes).context("no memory")
+        ptx_vm::Device::allocate(self, bytes).context("no memory")
     }
 
     fn variable(&mut self, name: &str) -> Result<u64> {
@@ -43,7 +43,7 @@ impl Loaded for Machine<'static> {
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
-        Ok(self.device_mut().write(address, bytes)?)
+        Ok(ptx_vm::Device::write(self, address, bytes)?)
     }
 
     fn read(&mut self, address: u64, bytes: usize) -> Result<Vec<u8>> {

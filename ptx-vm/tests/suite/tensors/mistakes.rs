@@ -45,7 +45,11 @@ fn reason(
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
+#[expect(
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    reason = "a table of mistakes"
+)]
 #[test]
 fn operands_that_do_not_fit_the_map_are_refused() {
     let bytes = |map: TensorMap| map.to_bytes().unwrap();
@@ -212,6 +216,7 @@ fn a_tensor_outside_of_memory_is_refused() {
     assert_eq!(found, "StepLimit");
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 #[test]
 fn maps_that_the_driver_refuses_have_no_bytes() {
     let f32s =

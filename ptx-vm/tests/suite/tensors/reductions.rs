@@ -77,9 +77,10 @@ fn nearest(element: TensorElement, sum: f64) -> u64 {
     }
     let above = low + 1;
     let distance = |bits| (value(element, bits) - sum.abs()).abs();
-    let nearer = if low == greatest {
-        low
-    } else if distance(low) < distance(above) || distance(low) == distance(above) && low % 2 == 0 {
+    let nearer = if low == greatest
+        || distance(low) < distance(above)
+        || distance(low) == distance(above) && low % 2 == 0
+    {
         low
     } else {
         above
