@@ -22,7 +22,6 @@ pub(crate) enum LeadingDimension {
     /// A distance in bytes.
     Offset(u64),
     /// The address of the unit that follows the last one of a line of 128 bytes. Only with [`Major::K`] and a swizzle of 128 bytes.
-    #[allow(dead_code, reason = "only descriptors of the fifth generation have it")]
     Address(u64),
 }
 

@@ -42,10 +42,6 @@ impl Exchange {
     }
 }
 
-#[allow(
-    dead_code,
-    reason = "operations on tensor maps and matrix descriptors use it"
-)]
 impl Swizzle {
     /// All modes.
     pub const ALL: [Self; 8] = [
@@ -73,16 +69,6 @@ impl Swizzle {
             _ => 0,
         };
         address ^ exchange ^ flip
-    }
-
-    /// Returns the number of bytes after which the pattern repeats, at multiples of which it starts.
-    pub(crate) const fn pattern_bytes(self) -> u64 {
-        match self {
-            Self::None => 128,
-            Self::Bytes32 | Self::Bytes96 | Self::Bytes128Atom64 => 256,
-            Self::Bytes64 | Self::Bytes128Atom32 | Self::Bytes128Atom32Flip8 => 512,
-            Self::Bytes128 => 1024,
-        }
     }
 
     const fn exchange(self) -> Exchange {
@@ -177,11 +163,6 @@ mod tests {
                     "{swizzle:?} {address}"
                 );
             }
-            assert_eq!(
-                swizzle.pattern_bytes(),
-                128 * table.len() as u64,
-                "{swizzle:?}"
-            );
         }
     }
 
