@@ -108,9 +108,8 @@ impl Execution<'_> {
         bytes: &[u8; MAP_BYTES],
         lane: usize,
     ) -> Result<(), Failed> {
-        let (parts, _) = bytes.as_chunks::<PART>();
-        for (offset, part) in (0..).step_by(PART).zip(parts) {
-            let bits = u128::from_le_bytes(*part);
+        for (offset, part) in (0..).step_by(PART).zip(bytes.chunks_exact(PART)) {
+            let bits = part.try_into().map_or(0, u128::from_le_bytes);
             self.write(location.plus(offset), PART as u8, bits, lane)?;
         }
         Ok(())

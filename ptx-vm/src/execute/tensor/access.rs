@@ -109,7 +109,11 @@ pub(in crate::execute) struct TensorStore {
 }
 
 impl TensorStore {
-    pub(in crate::execute) const fn memory(&self) -> usize {
+    #[expect(
+        clippy::missing_const_for_fn,
+        reason = "the minimum Rust version does not allow it"
+    )]
+    pub(in crate::execute) fn memory(&self) -> usize {
         size_of::<Self>() + self.values.len() * (size_of::<Place>() + size_of::<Double>())
     }
 }
