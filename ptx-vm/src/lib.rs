@@ -66,6 +66,6 @@ pub use schedule::{Schedule, UnknownSchedule};
 pub use structure::StructArgument;
 pub use tensor::{TensorElement, TensorFill, TensorInterleave, TensorMap, TensorMapError};
 pub use trace::{
-    AccessUse, ExecutedStep, RegisterValues, StepAccess, StepObserver, StepPlace, StepRegister,
-    StepState,
+    AccessUse, ExecutedStep, RegisterValues, StepAccess, StepGrid, StepObserver, StepPlace,
+    StepRegister, StepState,
 };

@@ -49,6 +49,8 @@ pub(super) struct Run<'r, 'm> {
     output_held: Held,
     /// The counters of the profile of all grids.
     counts: Option<Counts>,
+    /// The number of grids that began.
+    grids: u64,
 }
 
 /// A grid of a launch.
@@ -102,6 +104,7 @@ impl<'m> Device<'m> {
             deadline: launch.limits.time.and_then(deadline),
             output_held: Held::new(Arc::clone(self.memory.account())),
             counts: None,
+            grids: 0,
         };
         let first = GridOfRun {
             kernel,
@@ -162,6 +165,7 @@ impl<'m> Device<'m> {
             module,
             device: &self.memory,
             kernel: of_run.kernel,
+            number: run.grids,
             parameters: of_run.parameters,
             blocks: launch.grid,
             threads: launch.block,
@@ -177,7 +181,8 @@ impl<'m> Device<'m> {
             begun_clusters: AtomicU64::new(0),
             output: Mutex::default(),
         };
-        let mut observer = self.observer(loaded, launch, run.options.observer.is_some());
+        run.grids += 1;
+        let mut observer = self.observer(run, launch);
         let executor = run.options.executor.unwrap_or(&OneThread);
         let ended = execute::run(&grid, executor, &mut observer);
         let output = grid.printed(ended.as_ref().err());
@@ -205,12 +210,8 @@ impl<'m> Device<'m> {
     }
 
     /// The observers of a launch: checkers, profiler and tracer, and with any of them the one that finds deadlocks.
-    fn observer(
-        &self,
-        loaded: &LoadedModule<'m>,
-        launch: &Launch,
-        shows_steps: bool,
-    ) -> Option<ObserverCell> {
+    fn observer(&self, run: &Run<'_, 'm>, launch: &Launch) -> Option<ObserverCell> {
+        let loaded = run.loaded;
         let mut observers: Vec<Box<dyn Observer>> = Vec::new();
         if !launch.checks.is_empty() {
             observers.push(Box::new(self.checkers(loaded, launch.checks)));
@@ -218,8 +219,9 @@ impl<'m> Device<'m> {
         if launch.profile {
             observers.push(Box::<Profiler>::default());
         }
-        if shows_steps {
-            observers.push(Box::new(Tracer::new(loaded.module())));
+        if run.options.observer.is_some() {
+            let tracer = Tracer::new(loaded.module(), run.progress.steps());
+            observers.push(Box::new(tracer));
         }
         if !observers.is_empty() {
             observers.push(Box::<Probe>::default());

@@ -36,6 +36,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) module: &'a Module,
     pub(crate) device: &'a GlobalMemory,
     pub(crate) kernel: FuncId,
+    /// The number of grids of the launch that began before.
+    pub(crate) number: u64,
     pub(crate) parameters: &'a [u8],
     /// CTAs in each dimension.
     pub(crate) blocks: [u32; 3],

@@ -58,12 +58,26 @@ pub trait StepObserver: Debug + Sync {
     fn step(&self, step: &ExecutedStep<'_>);
 }
 
+/// A grid of a launch.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct StepGrid {
+    /// 0 for the grid that was launched. The grids that kernels launch have the numbers 1, 2, … in the order in which they begin.
+    pub number: u64,
+    /// The number of CTAs in each dimension.
+    pub blocks: [u32; 3],
+    /// The number of threads of a CTA in each dimension.
+    pub threads: [u32; 3],
+}
+
 /// The position of an executed instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StepPlace {
-    /// The number of warp instructions that were executed before, in the whole launch.
+    /// The number of steps of the launch before this one.
     pub number: u64,
+    /// The grid of the CTA.
+    pub grid: StepGrid,
     /// The function.
     pub function: FuncId,
     /// The instruction in the body of the function.

@@ -7,7 +7,7 @@ use ptx_ir::Module;
 use ptx_isa::ScalarType;
 
 use super::described::{Described, Descriptions, Mentioned};
-use super::{ExecutedStep, RegisterValues, StepAccess, StepPlace, StepState};
+use super::{ExecutedStep, RegisterValues, StepAccess, StepGrid, StepPlace, StepState};
 use crate::execute::{
     Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Memory,
     Observer, PhaseEvent, Touch, Use, Warp,
@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct Tracer {
     descriptions: Descriptions,
-    /// The number of steps.
+    /// The number of steps of the launch so far.
     steps: u64,
     current: Option<Current>,
     /// The steps whose results lanes have yet to get, by the index of the CTA and the first thread of the warp.
@@ -57,10 +57,11 @@ fn values(mentioned: &[Mentioned], registers: &Registers) -> Vec<RegisterValues>
 }
 
 impl Tracer {
-    pub(crate) fn new(module: &Module) -> Self {
+    /// Observes a grid that begins after this number of steps of the launch.
+    pub(crate) fn new(module: &Module, steps: u64) -> Self {
         Self {
             descriptions: Descriptions::new(module),
-            steps: 0,
+            steps,
             current: None,
             pending: HashMap::new(),
         }
@@ -152,6 +153,11 @@ impl Observer for Tracer {
         };
         let place = StepPlace {
             number,
+            grid: StepGrid {
+                number: grid.number,
+                blocks: grid.blocks,
+                threads: grid.threads,
+            },
             function: step.function,
             inst: target.inst,
             block: block.index,

@@ -11,8 +11,8 @@ use ptx_vm::{ExecutedStep, StepObserver, StepPlace, StepRegister, StepState};
 /// The lanes of a warp.
 const LANES: usize = 32;
 
-/// A warp: `%ctaid` of its CTA and its first thread.
-type Warp = ([u32; 3], u32);
+/// A warp: the number of its grid, `%ctaid` of its CTA and its first thread.
+type Warp = (u64, [u32; 3], u32);
 /// An instruction.
 pub(crate) type At = (FuncId, InstId);
 
@@ -29,7 +29,7 @@ impl Executed {
     /// Whether only some threads of a warp execute it, in CTAs of that many threads.
     pub(crate) fn is_by_some(&self, threads: u32) -> bool {
         let mut warps = self.warps.iter();
-        warps.any(|((_, first), lanes)| {
+        warps.any(|((_, _, first), lanes)| {
             let all = u32::MAX >> 32u32.saturating_sub(threads - first).min(31);
             *lanes != all
         })
@@ -37,7 +37,7 @@ impl Executed {
 
     /// Whether two threads of the first warp of a CTA execute this and another instruction.
     pub(crate) fn is_by_two(&self, other: &Self) -> bool {
-        let mut warps = self.warps.iter().filter(|((_, first), _)| *first == 0);
+        let mut warps = self.warps.iter().filter(|((_, _, first), _)| *first == 0);
         warps.any(|(warp, lanes)| {
             let others = other.warps.get(warp).copied().unwrap_or(0);
             others != 0 && (lanes | others).count_ones() >= 2
@@ -134,7 +134,7 @@ impl StepObserver for Observer {
         let Some(registers) = self.functions.get(&place.function) else {
             return;
         };
-        let warp = (place.block, place.first_thread);
+        let warp = (place.grid.number, place.block, place.first_thread);
         if step.state != StepState::Resumed {
             let new = state.enter(warp, step);
             let written = state.written(warp, step, registers);

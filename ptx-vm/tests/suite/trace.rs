@@ -299,3 +299,60 @@ fn with_checkers_and_a_profile() {
     // The checker did not let it access memory.
     assert!(!text.contains("r.global"), "{text}");
 }
+
+/// The places of all steps, in the order of execution.
+#[derive(Debug, Default)]
+struct Places(Mutex<Vec<StepPlace>>);
+
+impl StepObserver for Places {
+    fn step(&self, step: &ExecutedStep<'_>) {
+        if step.state != StepState::Resumed {
+            self.0.lock().unwrap().push(step.place);
+        }
+    }
+}
+
+/// A kernel launches one with two CTAs of 64 threads. The steps of both are numbered together, and show the grid that they are of.
+#[test]
+fn grids_that_a_kernel_launches() {
+    let text = ".version 8.5\n.target sm_90\n.address_size 64\n\
+        .extern .func (.param .b64 result) cudaGetParameterBufferV2(.param .b64 kernel, .param .align 4 .b8 grid[12], .param .align 4 .b8 block[12], .param .b32 shared);\n\
+        .extern .func (.param .b32 result) cudaLaunchDeviceV2(.param .b64 buffer, .param .b64 stream);\n\
+        .visible .entry child(.param .u32 value)\n{\n.reg .u32 %r;\nld.param.u32 %r, [value];\nret;\n}\n\
+        .visible .entry k()\n{\n\
+        .reg .b64 %kernel, %buffer;\nmov.u64 %kernel, child;\n\
+        { .param .b64 kernel; .param .align 4 .b8 grid[12]; .param .align 4 .b8 block[12]; .param .b32 shared; .param .b64 result;\n\
+        st.param.b64 [kernel], %kernel;\n\
+        st.param.b32 [grid], 2; st.param.b32 [grid+4], 1; st.param.b32 [grid+8], 1;\n\
+        st.param.b32 [block], 64; st.param.b32 [block+4], 1; st.param.b32 [block+8], 1;\n\
+        st.param.b32 [shared], 0;\n\
+        call (result), cudaGetParameterBufferV2, (kernel, grid, block, shared);\n\
+        ld.param.b64 %buffer, [result]; }\n\
+        st.global.u32 [%buffer], 7;\n\
+        { .param .b64 buffer; .param .b64 stream; .param .b32 result;\n\
+        st.param.b64 [buffer], %buffer; st.param.b64 [stream], 0;\n\
+        call (result), cudaLaunchDeviceV2, (buffer, stream); }\n\
+        ret;\n}\n";
+    let module = ptx_parse::parse_str(text).into_result().unwrap();
+    let places = Places::default();
+    let options = RunOptions::default().with_observer(&places);
+    let launch = Launch::new("k").shape(1, 32);
+    let outcome = Machine::new(&module).launch_with(&launch, options).unwrap();
+    let places = places.0.into_inner().unwrap();
+    let numbers = places.iter().map(|place| place.number);
+    assert!(numbers.clone().is_sorted_by(|a, b| a < b), "{places:?}");
+    assert!(numbers.max() < Some(outcome.steps));
+    let (child, parent) = (module.function("child"), module.function("k"));
+    for place in &places {
+        let grid = place.grid;
+        let expected = match grid.number {
+            0 => (parent, [1, 1, 1], [32, 1, 1]),
+            1..=32 => (child, [2, 1, 1], [64, 1, 1]),
+            _ => panic!("{place:?}"),
+        };
+        assert_eq!((Some(place.function), grid.blocks, grid.threads), expected);
+    }
+    // Each of the 32 threads launches four warps with two instructions each.
+    let children = places.iter().filter(|place| place.grid.number > 0);
+    assert_eq!(children.count(), 32 * 4 * 2);
+}

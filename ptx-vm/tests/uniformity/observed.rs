@@ -149,7 +149,7 @@ const TURN: u32 = 1_000;
 #[derive(Debug, Default)]
 struct State {
     launch: Option<Launch>,
-    warps: FastMap<([u32; 3], u32), Warp>,
+    warps: FastMap<(u64, [u32; 3], u32), Warp>,
     /// Whether lanes of the current warp, and of any warp of the launch, ran in turns.
     in_turns: bool,
     any_in_turns: bool,
@@ -369,15 +369,16 @@ impl StepObserver for Observer<'_> {
     }
 }
 
-/// The groups that a warp belongs to.
+/// The groups that a warp belongs to. Grids that kernels launch have no clusters of several CTAs.
 fn groups(launch: &Launch, place: &StepPlace) -> [u64; 4] {
-    let (block, of) = (place.block, launch.cluster);
-    let cluster = [block[0] / of[0], block[1] / of[1], block[2] / of[2]];
+    let (grid, block) = (place.grid.number, place.block);
+    let size = if grid == 0 { launch.cluster } else { [1; 3] };
+    let cluster = [block[0] / size[0], block[1] / size[1], block[2] / size[2]];
     [
-        0,
-        hash((1u8, cluster)),
-        hash((2u8, block)),
-        hash((3u8, block, place.first_thread)),
+        grid,
+        hash((1u8, grid, cluster)),
+        hash((2u8, grid, block)),
+        hash((3u8, grid, block, place.first_thread)),
     ]
 }
 
@@ -394,11 +395,12 @@ impl State {
 
     /// The instances of an instruction whose results lanes get.
     fn resumed(&self, step: &ExecutedStep<'_>) -> [u64; 32] {
-        let warp = (step.place.block, step.place.first_thread);
+        let place = &step.place;
+        let warp = (place.grid.number, place.block, place.first_thread);
         let mut keys = [0; 32];
         for lane in lanes(step.lanes) {
             let warp = self.warps.get(&warp);
-            let depth = step.place.depth as usize;
+            let depth = place.depth as usize;
             keys[lane] = warp.map_or(0, |w| w.threads[lane].last(depth));
         }
         keys
@@ -409,7 +411,7 @@ impl State {
         let place = &step.place;
         let ends = flow == Flow::Exit || flow == Flow::Return && place.depth == 0;
         let ended = if ends { place.active } else { 0 };
-        let warp = (place.block, place.first_thread);
+        let warp = (place.grid.number, place.block, place.first_thread);
         let warp = self.warps.entry(warp).or_insert_with(Warp::new);
         warp.step(place.mask, ended);
         self.in_turns = warp.in_turns;
@@ -425,7 +427,7 @@ impl State {
         groups: &[u64; 4],
     ) -> [u64; 32] {
         let place = &step.place;
-        let warp = (place.block, place.first_thread);
+        let warp = (place.grid.number, place.block, place.first_thread);
         let warp = self.warps.entry(warp).or_insert_with(Warp::new);
         let mut keys = [0; 32];
         for lane in lanes(step.lanes) {

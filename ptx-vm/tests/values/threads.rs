@@ -41,7 +41,9 @@ pub(crate) struct Threads<'a> {
     pub(super) threads: HashMap<Thread, Vec<Frame>>,
     /// Special registers of the threads.
     special: HashMap<(Thread, AffineSymbol), i128>,
-    /// Symbols that are the same for all threads.
+    /// The number of the grid that is executed.
+    grid: u64,
+    /// Symbols that are the same for all threads of the grid.
     pub(super) common: HashMap<(FuncId, AffineSymbolId), i128>,
     pub(super) checked: Checked,
     /// The size of a CTA, and where the memory of the arguments begins.
@@ -60,6 +62,7 @@ impl<'a> Threads<'a> {
             module,
             known,
             threads: HashMap::new(),
+            grid: 0,
             special: HashMap::new(),
             common: HashMap::new(),
             checked: Checked::default(),
@@ -75,6 +78,13 @@ impl<'a> Threads<'a> {
     /// Notes what lanes did.
     pub(crate) fn step(&mut self, step: &ExecutedStep<'_>) {
         let place = step.place;
+        if self.grid != place.grid.number {
+            self.grid = place.grid.number;
+            self.block = place.grid.threads;
+            self.threads.clear();
+            self.special.clear();
+            self.common.clear();
+        }
         let Some(function) = self.known.get(&place.function) else {
             return;
         };

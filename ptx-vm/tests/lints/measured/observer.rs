@@ -12,8 +12,8 @@ use super::claims::{Claim, Fact};
 use super::tally::Measured;
 use crate::executed::At;
 
-/// `%ctaid` of the CTA of a thread, its index in the CTA, and in how many calls it is.
-type Thread = ([u32; 3], u32, u32);
+/// The number of the grid of a thread, `%ctaid` of its CTA, its index in the CTA, and in how many calls it is.
+type Thread = (u64, [u32; 3], u32, u32);
 
 /// What happened at the place of a claim.
 #[derive(Clone, Debug, Default)]
@@ -196,7 +196,12 @@ impl Seen {
         let size = bytes / parts.len() as u64;
         for access in step.accesses {
             let thread = step.place.first_thread + access.lane as u32;
-            let thread = (step.place.block, thread, step.place.depth);
+            let thread = (
+                step.place.grid.number,
+                step.place.block,
+                thread,
+                step.place.depth,
+            );
             let of = self.parts.entry(thread).or_default();
             of.resize(parts.len(), None);
             if of[part].replace(access.address).is_some() {

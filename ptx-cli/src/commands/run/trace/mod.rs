@@ -92,8 +92,6 @@ impl Trace<'_> {
         let (sender, lines) = sync_channel::<String>(MAX_WAITING);
         let tracer = Tracer {
             trace: self,
-            grid: launch.grid,
-            block: launch.block,
             lines: sender,
         };
         let (result, written) = thread::scope(|scope| {
@@ -146,8 +144,6 @@ impl<'m> Trace<'m> {
 /// Writes the steps of a launch.
 struct Tracer<'t, 'm> {
     trace: &'t Trace<'m>,
-    grid: [u32; 3],
-    block: [u32; 3],
     lines: SyncSender<String>,
 }
 
@@ -163,7 +159,7 @@ impl StepObserver for Tracer<'_, '_> {
         if trace.ended.load(Ordering::Relaxed) {
             return 0;
         }
-        let lanes = trace.selected.lanes(place, self.grid, self.block);
+        let lanes = trace.selected.lanes(place);
         if lanes == 0 || !trace.selected.has_lines() {
             return lanes;
         }
@@ -179,7 +175,7 @@ impl StepObserver for Tracer<'_, '_> {
         let trace = self.trace;
         let mut instructions = trace.instructions();
         let instruction = instructions.get(step.place.function, step.place.inst);
-        let record = JsonStep::new(step, self.block, &instruction, &mut instructions);
+        let record = JsonStep::new(step, &instruction, &mut instructions);
         let lines = if trace.is_json {
             serde_json::to_string(&record).into_iter().collect()
         } else {

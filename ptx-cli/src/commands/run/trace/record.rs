@@ -13,13 +13,15 @@ use super::selection::thread;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonStep<'p> {
-    /// The number of warp instructions that were executed before.
+    /// The number of steps of the launch before this one.
     pub(super) step: u64,
     pub(super) function: &'p str,
     /// The PTX line.
     pub(super) line: u32,
     pub(super) instruction: &'p str,
     pub(super) source: &'p [JsonFrame],
+    /// 0 for the grid that was launched; the grids that kernels launch have the numbers 1, 2, … in the order in which they begin.
+    pub(super) grid: u64,
     pub(super) block: [u32; 3],
     pub(super) warp: u32,
     /// The lanes at the instruction.
@@ -92,14 +94,14 @@ pub(super) struct JsonBytes {
 }
 
 impl<'p> JsonStep<'p> {
-    /// Records a step of a launch whose CTAs have the size `block`.
+    /// Records a step of a launch.
     pub(super) fn new(
         step: &ExecutedStep<'_>,
-        block: [u32; 3],
         instruction: &'p Instruction,
         instructions: &mut Instructions<'_>,
     ) -> Self {
         let place = step.place;
+        let block = place.grid.threads;
         let (state, failure) = match &step.state {
             StepState::Waits => ("waits", None),
             StepState::Calls => ("calls", None),
@@ -146,6 +148,7 @@ impl<'p> JsonStep<'p> {
             line: instruction.line,
             instruction: &instruction.text,
             source: &instruction.source,
+            grid: place.grid.number,
             block: place.block,
             warp: place.first_thread / 32,
             mask: place.mask,

@@ -150,8 +150,9 @@ impl Selected<'_> {
             .any(|lines| lines.contains(&line))
     }
 
-    /// The lanes of a step that are shown, in a launch with this grid and these CTAs. By default, only the first thread of the first CTA is shown.
-    pub(super) fn lanes(&self, place: &StepPlace, grid: [u32; 3], block: [u32; 3]) -> u32 {
+    /// The lanes of a step that are shown. By default, only the first thread of the first CTA of each grid is shown.
+    pub(super) fn lanes(&self, place: &StepPlace) -> u32 {
+        let (blocks, threads) = (place.grid.blocks, place.grid.threads);
         let is_selected = |selected: &[Indices], index, sizes| {
             if selected.is_empty() {
                 number(index, sizes) == 0
@@ -161,7 +162,7 @@ impl Selected<'_> {
                     .any(|indices| indices.contains(index, sizes))
             }
         };
-        if !is_selected(&self.selection.blocks, place.block, grid) {
+        if !is_selected(&self.selection.blocks, place.block, blocks) {
             return 0;
         }
         let functions = self.functions.as_ref();
@@ -170,8 +171,8 @@ impl Selected<'_> {
         }
         (0..32)
             .filter(|lane| {
-                let index = thread(place.first_thread + lane, block);
-                place.mask >> lane & 1 == 1 && is_selected(&self.selection.threads, index, block)
+                let index = thread(place.first_thread + lane, threads);
+                place.mask >> lane & 1 == 1 && is_selected(&self.selection.threads, index, threads)
             })
             .fold(0, |lanes, lane| lanes | 1 << lane)
     }

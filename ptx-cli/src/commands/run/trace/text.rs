@@ -18,7 +18,11 @@ pub(super) fn lines(file: &str, step: &JsonStep<'_>) -> Vec<String> {
     }
     let instruction = output::heading(clean(step.instruction));
     let _ = write!(first, ": {instruction}");
-    let _ = write!(first, "  block ({x}, {y}, {z}), warp {}", step.warp);
+    first.push_str("  ");
+    if step.grid > 0 {
+        let _ = write!(first, "grid {}, ", step.grid);
+    }
+    let _ = write!(first, "block ({x}, {y}, {z}), warp {}", step.warp);
     let _ = write!(first, ", lanes {:08x}", step.active);
     if step.active != step.mask {
         let _ = write!(first, " of {:08x}", step.mask);
