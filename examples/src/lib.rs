@@ -8,6 +8,7 @@
 extern crate alloc;
 
 pub mod add_parameter;
+pub mod attention;
 pub mod back_end;
 pub mod checked;
 pub mod evaluate;

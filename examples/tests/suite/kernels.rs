@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use ptx_examples::{
-    Kernel, Parameter, checked, expression, hopper, matmul, merged, peephole, saxpy,
+    Kernel, Parameter, attention, checked, expression, hopper, matmul, merged, peephole, saxpy,
 };
 use ptx_ir::FunctionKind;
 
@@ -98,6 +98,14 @@ fn a_product_on_hopper() {
         assert!(kernel.text.contains(part), "{part}");
     }
     prints(env!("CARGO_BIN_EXE_hopper"), &[], &kernel.text);
+}
+
+#[test]
+fn attention_on_hopper() {
+    let kernel = attention::kernel().unwrap();
+    check(&kernel);
+    assert_eq!(kernel.text.matches("wgmma.mma_async").count(), 8);
+    prints(env!("CARGO_BIN_EXE_attention"), &[], &kernel.text);
 }
 
 #[test]
@@ -205,6 +213,7 @@ fn examples_are_short() {
         ("saxpy", include_str!("../../src/saxpy.rs")),
         ("matmul", include_str!("../../src/matmul.rs")),
         ("hopper", include_str!("../../src/hopper.rs")),
+        ("attention", include_str!("../../src/attention.rs")),
         ("expression", include_str!("../../src/expression.rs")),
         ("peephole", include_str!("../../src/peephole.rs")),
         ("checked", include_str!("../../src/checked.rs")),

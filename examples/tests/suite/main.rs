@@ -1,5 +1,6 @@
 //! Tests of the crate in one program, which builds faster than one for each file.
 
+mod attention;
 mod building;
 mod built_modules;
 mod clients;
