@@ -86,6 +86,29 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.setp().gt().s32((has_next, remaining, 0))?;
     k.guard(has_next).bra().emit(next_keys)?;
 
+    store(&mut k, tid, o, sums, total)?;
+    k.ret().emit(())?;
+    k.finish()?;
+    let count = (64 * LENGTH) as usize;
+    let mut parameters = ["q", "k", "v"]
+        .map(|name| Parameter::input(name, Element::F16, count))
+        .to_vec();
+    parameters.push(Parameter::output("o", Element::F32, count));
+    parameters.push(Parameter::U32(LENGTH));
+    let shape = [[LENGTH / 64, 1, 1], [128, 1, 1]];
+    Kernel::new(m, "attention", parameters, shape)
+}
+
+/// Divides the sums of the thread by the totals of their rows, and stores them.
+fn store(
+    k: &mut FunctionBuilder<'_>,
+    tid: Reg,
+    o: Reg,
+    sums: [Reg; 32],
+    total: [Reg; 2],
+) -> Result<(), BuildError> {
+    let [x, y] = [(); 2].map(|()| k.reg(T::B32));
+    let wide = k.reg(T::B64);
     k.comment("warp w has rows 16w to 16w + 15; a thread has two columns of every eight, in a row and eight below");
     k.shr().u32((x, tid, 5))?;
     k.shl().b32((x, x, 4))?;
@@ -103,16 +126,7 @@ pub fn kernel() -> Result<Kernel, BuildError> {
         let offset = n / 2 * 32 + n % 2 * 8 * 256;
         k.st().global().v2().f32((o + offset, [pair[0], pair[1]]))?;
     }
-    k.ret().emit(())?;
-    k.finish()?;
-    let count = (64 * LENGTH) as usize;
-    let mut parameters = ["q", "k", "v"]
-        .map(|name| Parameter::input(name, Element::F16, count))
-        .to_vec();
-    parameters.push(Parameter::output("o", Element::F32, count));
-    parameters.push(Parameter::U32(LENGTH));
-    let shape = [[LENGTH / 64, 1, 1], [128, 1, 1]];
-    Kernel::new(m, "attention", parameters, shape)
+    Ok(())
 }
 
 /// Copies the part of the thread of a tile, and moves the pointer to the next tile.
