@@ -1,19 +1,21 @@
 //! Arrays in files of NumPy's format `.npy`.
 
+mod header;
+
 use std::fs;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use anyhow::bail;
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
 use ptx_isa::{ScalarType, TypeKind};
 
 use crate::replace::NewFile;
+use header::{ElementType, Header, Order, PlainType};
 
 /// The type, the shape and the order of the elements of a file.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Layout {
-    ty: DType,
+    ty: ElementType,
     shape: Vec<u64>,
     order: Order,
 }
@@ -29,12 +31,10 @@ impl Layout {
             _ => 'u',
         };
         let order = if bytes == 1 || kind == 'V' { '|' } else { '<' };
-        let text = format!("{order}{kind}{bytes}");
-        let ty: TypeStr = text.parse().map_err(|e| format!("{text}: {e}"))?;
         let layout = Self {
-            ty: DType::Plain(ty),
+            ty: ElementType::Plain(PlainType::new(order, kind, bytes.into())),
             shape,
-            order: Order::C,
+            order: Order::RowMajor,
         };
         layout.bytes()?;
         Ok(layout)
@@ -42,7 +42,7 @@ impl Layout {
 
     /// The number of bytes of all elements.
     pub(super) fn bytes(&self) -> Result<u64, String> {
-        let element = self.ty.num_bytes().ok_or("its elements have no size")? as u64;
+        let element = self.ty.bytes().ok_or("an element is too large")?;
         self.shape
             .iter()
             .try_fold(element, |bytes, n| bytes.checked_mul(*n))
@@ -51,8 +51,7 @@ impl Layout {
 
     /// `<f4`
     pub(super) fn type_text(&self) -> String {
-        let text = self.ty.descr();
-        text.trim_matches('\'').to_owned()
+        self.ty.to_string()
     }
 
     pub(super) fn shape(&self) -> &[u64] {
@@ -75,17 +74,8 @@ impl Reader {
     /// Opens a file and reads its header.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::new(fs::File::open(path)?);
-        let header = header(&mut file)?;
-        let layout = Layout {
-            ty: header.dtype(),
-            shape: header.shape().to_vec(),
-            order: header.order(),
-        };
-        if layout.ty.uses_pickled_array() {
-            return Err(invalid(
-                "the array contains Python objects, not numbers".to_owned(),
-            ));
-        }
+        let Header { ty, order, shape } = Header::read(&mut file)?;
+        let layout = Layout { ty, shape, order };
         layout.bytes().map_err(invalid)?;
         let (layout, swapped_bytes) = little_endian(layout).map_err(invalid)?;
         Ok(Self {
@@ -124,67 +114,31 @@ impl Reader {
     }
 }
 
-/// Reads the header of a file. The number of elements must fit 64 bits, because the library multiplies the dimensions without a check.
-fn header(file: &mut impl Read) -> io::Result<NpyHeader> {
-    let mut text = Vec::new();
-    file.by_ref().take(8).read_to_end(&mut text)?;
-    // The size of the length of the header depends on the version of the format.
-    let length_bytes = match text.get(6) {
-        Some(1) => 2,
-        _ => 4,
-    };
-    let start = text.len();
-    file.by_ref().take(length_bytes).read_to_end(&mut text)?;
-    let length = text[start..]
-        .iter()
-        .rev()
-        .fold(0, |length, &byte| length << 8 | u64::from(byte));
-    file.by_ref().take(length).read_to_end(&mut text)?;
-    let element_count = shape_text(&text)
-        .split(|b| !b.is_ascii_digit())
-        .filter(|digits| digits.iter().any(|&digit| digit != b'0'))
-        .map(|digits| str::from_utf8(digits).ok()?.parse::<u64>().ok())
-        .try_fold(1u64, |count, dimension| count.checked_mul(dimension?));
-    if element_count.is_none() {
-        return Err(invalid("the array is too large".to_owned()));
-    }
-    NpyHeader::from_reader(&mut text.as_slice())
-}
-
-/// The text in parentheses after the name of the shape.
-fn shape_text(header: &[u8]) -> &[u8] {
-    let key = b"shape";
-    let start = header.windows(key.len()).position(|text| text == key);
-    let text = start.map_or(&[][..], |start| &header[start..]);
-    text.split(|&b| b == b')').next().unwrap_or_default()
-}
-
 fn invalid(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 /// The little-endian layout with the same elements, and the size of the numbers whose bytes have to be reversed, or 1.
 fn little_endian(layout: Layout) -> Result<(Layout, usize), String> {
-    let DType::Plain(ty) = &layout.ty else {
-        return if layout.ty.descr().contains('>') {
-            Err("big-endian records are not supported".to_owned())
-        } else {
-            Ok((layout, 1))
-        };
+    let mut ty = match layout.ty {
+        ElementType::Record {
+            ref description, ..
+        } if description.contains('>') => {
+            return Err("big-endian records are not supported".to_owned());
+        }
+        ElementType::Plain(ty) if ty.byte_order == '>' => ty,
+        _ => return Ok((layout, 1)),
     };
-    if ty.endianness() != Endianness::Big {
-        return Ok((layout, 1));
-    }
-    let number_bytes = match ty.type_char() {
+    ty.byte_order = '<';
+    let number_bytes = match ty.kind {
         // Characters of four bytes, and pairs of numbers.
-        TypeChar::UnicodeStr => 4,
-        TypeChar::Complex => ty.size_field() as usize / 2,
-        _ => ty.size_field() as usize,
+        'U' => 4,
+        'c' => ty.size as usize / 2,
+        'S' | 'a' | 'V' => 1,
+        _ => ty.size as usize,
     };
-    let text = ty.to_string().replacen('>', "<", 1);
-    let ty: TypeStr = text.parse().map_err(|e| format!("{text}: {e}"))?;
-    let ty = DType::Plain(ty);
-    Ok((Layout { ty, ..layout }, number_bytes.clamp(1, CHUNK)))
+    let ty = ElementType::Plain(ty);
+    Ok((Layout { ty, ..layout }, number_bytes))
 }
 
 /// Writes a file. `read` returns the bytes at an offset, given their number.
@@ -195,12 +149,12 @@ pub(super) fn write(
 ) -> anyhow::Result<()> {
     let bytes = layout.bytes().map_err(anyhow::Error::msg)?;
     let mut file = BufWriter::new(NewFile::replace(path)?);
-    WriteOptions::new_header_only()
-        .dtype(layout.ty.clone())
-        .shape(&layout.shape)
-        .order(layout.order)
-        .writer(&mut file)
-        .write_header_only()?;
+    let header = Header {
+        ty: layout.ty.clone(),
+        order: layout.order,
+        shape: layout.shape.clone(),
+    };
+    file.write_all(&header.to_bytes())?;
     let mut offset = 0;
     while offset < bytes {
         let count = (bytes - offset).min(CHUNK as u64);
