@@ -5,7 +5,7 @@ use ptx_isa::{Action, StateSpace};
 use super::box_copy::undescribed_modifier;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
-use super::location::{Location, generic};
+use super::location::{Location, generic, shared_address};
 use super::matrix::is_matrix_action;
 use super::tensor::{is_undescribed_product, undescribed_product};
 use crate::error::StopReason;
@@ -140,18 +140,12 @@ impl Execution<'_> {
     fn map_shared(&mut self, act: &Act) -> Outcome {
         self.for_each_lane(act, |a, b| {
             let offset = a.wrapping_sub(window_base(a)) % SHARED_STRIDE;
-            window_base(a) + (b + 1) * SHARED_STRIDE + offset
+            window_base(a).wrapping_add(shared_address(b as usize, offset))
         })
     }
 
     fn shared_rank(&mut self, act: &Act) -> Outcome {
-        let rank = self.block.rank as u64;
-        self.for_each_lane(act, |a, _| {
-            match a.wrapping_sub(window_base(a)) / SHARED_STRIDE {
-                0 => rank,
-                window => window - 1,
-            }
-        })
+        self.for_each_lane(act, |a, _| a.wrapping_sub(window_base(a)) / SHARED_STRIDE)
     }
 
     /// Arrives at the barrier of the cluster, or waits for it.
@@ -202,7 +196,7 @@ impl Execution<'_> {
             .iter()
             .any(|m| m.text().ends_with("::cluster"));
         for lane in lanes(self.active) {
-            let location = generic(self.get(address, lane) as u64, self.block.rank);
+            let location = generic(self.get(address, lane) as u64);
             let holds = match (location, space) {
                 (Location::Shared(rank, _), Some(StateSpace::Shared)) => {
                     includes_cluster || rank == self.block.rank

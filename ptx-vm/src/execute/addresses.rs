@@ -3,7 +3,7 @@
 use ptx_isa::StateSpace;
 
 use super::execution::{Execution, Failed};
-use super::location::{Location, Memory, generic, shared};
+use super::location::{Location, Memory, generic, shared_of_block, shared_of_cluster};
 use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place, lanes};
 use crate::memory::Fault;
@@ -55,11 +55,10 @@ impl Execution<'_> {
         match address.window {
             Window::KernelParameters => Location::Parameter(sum),
             Window::Local => Location::Local(sum),
-            Window::State(space) if space.base() == StateSpace::Shared => {
-                shared(sum, self.block.rank)
-            }
+            Window::State(StateSpace::SharedCluster) => shared_of_cluster(sum),
+            Window::State(StateSpace::Shared) => shared_of_block(sum, self.block.rank),
             Window::State(_) => Location::Global(sum),
-            Window::Generic => generic(sum, self.block.rank),
+            Window::Generic => generic(sum),
         }
     }
 
@@ -103,13 +102,16 @@ impl Execution<'_> {
             Window::State(space) if space.base() != StateSpace::Shared => {
                 return Some(Memory::Global);
             }
-            Window::State(_) if are_below(SHARED_STRIDE) => return Some(own_memory),
+            Window::State(StateSpace::Shared) if are_below(SHARED_STRIDE) => {
+                return Some(own_memory);
+            }
             Window::Generic if are_below(SHARED) => return Some(Memory::Global),
             _ => {}
         }
         let resolve = |address: u64| match window {
-            Window::Generic => generic(address, self.block.rank),
-            _ => shared(address, self.block.rank),
+            Window::Generic => generic(address),
+            Window::State(StateSpace::SharedCluster) => shared_of_cluster(address),
+            _ => shared_of_block(address, self.block.rank),
         };
         let memory = resolve(addresses[self.first() % LANES]).memory();
         for lane in lanes(self.active) {

@@ -4,6 +4,7 @@ use super::block::Block;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::grid::Grid;
 use super::groups::CallFrame;
+use super::location::shared_address;
 use super::warp::Warp;
 use crate::error::StopReason;
 use crate::lanes::{Place, lanes};
@@ -91,12 +92,18 @@ impl Warp {
         })
     }
 
-    /// Sets the special registers of a call that have a place.
+    /// Sets the special registers of a call that have a place, and the addresses of shared variables.
     fn set_special(&mut self, call: usize, function: &Function, block: &Block, grid: &Grid<'_>) {
         for &(register, component, place) in &function.special {
             for lane in 0..crate::lanes::LANES {
                 let bits = block.special(register, component, self, lane, grid);
                 self.set(call, place, lane, bits);
+            }
+        }
+        for &(offset, place) in &function.shared_addresses {
+            let address = shared_address(block.rank, offset);
+            for lane in 0..crate::lanes::LANES {
+                self.set(call, place, lane, address.into());
             }
         }
     }

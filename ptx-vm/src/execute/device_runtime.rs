@@ -337,7 +337,7 @@ impl Execution<'_> {
         let Some(value) = value else {
             return Ok(Returned::Code(Code::InvalidValue));
         };
-        let target = generic(self.argument(call, 0, 8, lane), self.block.rank);
+        let target = generic(self.argument(call, 0, 8, lane));
         self.write(target, bytes, value.into(), lane)?;
         Ok(Returned::Code(Code::Success))
     }

@@ -68,25 +68,45 @@ impl Location {
     }
 }
 
-/// The location of a generic address in the CTA of a rank.
-pub(crate) fn generic(address: u64, rank: usize) -> Location {
+/// The location of a generic address.
+pub(crate) const fn generic(address: u64) -> Location {
     match address {
         LOCAL..PARAMETERS => Location::Local(address - LOCAL),
         PARAMETERS..CODE => Location::Parameter(address - PARAMETERS),
-        SHARED..LOCAL => shared(address, rank),
+        SHARED..LOCAL => shared_of_cluster(address),
         _ => Location::Global(address),
     }
 }
 
-/// The location of an address of shared memory in the CTA of a rank. Offsets below the stride are in that CTA. The address is a generic one if the
-/// instruction does not name the state space.
-pub(super) fn shared(address: u64, rank: usize) -> Location {
-    let offset = match address {
-        SHARED..LOCAL => address - SHARED,
-        offset => offset,
-    };
-    match offset / SHARED_STRIDE {
-        0 => Location::Shared(rank, offset),
-        window => Location::Shared(window as usize - 1, offset % SHARED_STRIDE),
+/// The address of an offset in the shared memory of the CTA of a rank.
+pub(super) const fn shared_address(rank: usize, offset: u64) -> u64 {
+    rank as u64 * SHARED_STRIDE + offset
+}
+
+/// The location of an address in the shared memory of a cluster, which may be a generic address.
+pub(super) const fn shared_of_cluster(address: u64) -> Location {
+    let offset = offset_in_window(address);
+    let rank = offset / SHARED_STRIDE;
+    Location::Shared(rank as usize, offset % SHARED_STRIDE)
+}
+
+/// The location of an address in the shared memory of the CTA of a rank, which may be a generic address or an offset. Addresses of other CTAs are out of
+/// bounds, but for those of the first CTA, which are the same as offsets.
+pub(super) const fn shared_of_block(address: u64, rank: usize) -> Location {
+    let offset = offset_in_window(address);
+    let own = shared_address(rank, 0);
+    if offset >= own && offset - own < SHARED_STRIDE {
+        Location::Shared(rank, offset - own)
+    } else {
+        Location::Shared(rank, offset)
+    }
+}
+
+/// The offset of an address in the window of shared memory. The address is a generic one if the instruction does not name the state space.
+const fn offset_in_window(address: u64) -> u64 {
+    if address >= SHARED && address < LOCAL {
+        address - SHARED
+    } else {
+        address
     }
 }

@@ -60,7 +60,7 @@ impl Execution<'_> {
     /// Prints the output of `vprintf`, and returns the number of its arguments.
     fn print(&mut self, call: &Call, lane: usize) -> Result<u64, Failed> {
         let text = self.text(self.pointer(call, 0, lane), lane, LONGEST)?;
-        let arguments = generic(self.pointer(call, 1, lane), self.block.rank);
+        let arguments = generic(self.pointer(call, 1, lane));
         let read_argument = |offset: u64, bytes: u8| {
             self.read(arguments.plus(offset), bytes, lane)
                 .map(|v| v as u64)
@@ -125,7 +125,7 @@ impl Execution<'_> {
 
     /// The bytes of a text up to its zero, at most a number of them.
     fn text(&self, address: u64, lane: usize, max_len: u64) -> Result<Vec<u8>, Failed> {
-        let start = generic(address, self.block.rank);
+        let start = generic(address);
         let mut text = Vec::new();
         for offset in 0..max_len {
             let byte = self.read(start.plus(offset), 1, lane);

@@ -35,7 +35,9 @@ pub(super) fn address_of(
         Window::State(space) => match space.base() {
             StateSpace::Local => Window::Local,
             StateSpace::Global | StateSpace::Const => Window::State(StateSpace::Global),
-            StateSpace::Shared => Window::State(StateSpace::Shared),
+            StateSpace::Shared if space != StateSpace::SharedCluster => {
+                Window::State(StateSpace::Shared)
+            }
             StateSpace::Param if !context.is_entry => Window::Local,
             StateSpace::Param => Window::KernelParameters,
             _ => window,

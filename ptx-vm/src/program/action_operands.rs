@@ -2,7 +2,7 @@
 
 use ptx_ir::facts::Space;
 use ptx_ir::{InstId, Operand};
-use ptx_isa::{Marks, Role, ScalarType};
+use ptx_isa::{Marks, Modifier, Role, ScalarType, StateSpace};
 
 use super::accesses::{address_of, window};
 use super::operands::Context;
@@ -16,6 +16,11 @@ pub(super) fn act_operands(
     inst: InstId,
     selected: &SelectedForm,
 ) -> Option<Vec<Option<ActOperand>>> {
+    // An mbarrier object is then in the CTA of the destination, or in the other CTA of a pair.
+    let modifiers = selected.mnemonic.modifiers();
+    let reaches_cluster = [Modifier::SharedCluster, Modifier::CtaGroup2]
+        .iter()
+        .any(|modifier| modifiers.contains(modifier));
     let mut operands = Vec::new();
     for (index, operand) in selected.form.operands().iter().enumerate() {
         let written = selected.operands[index].filter(|o| *o != Operand::Sink);
@@ -26,7 +31,10 @@ pub(super) fn act_operands(
             continue;
         };
         operands.push(Some(if is_address {
-            let window = operand_window(context, inst, written);
+            let mut window = operand_window(context, inst, written);
+            if reaches_cluster && operand.marks().contains(Marks::MBARRIER) {
+                window = Window::State(StateSpace::SharedCluster);
+            }
             ActOperand::Address(address_of(context, written, window)?)
         } else {
             ActOperand::Places(act_places(context, written, ty, operand.role())?)

@@ -51,6 +51,7 @@ pub(super) fn function(
         registers,
         numbers,
         special: Vec::new(),
+        shared_addresses: Vec::new(),
         changing: None,
     };
     let (steps_of_labels, ranks) = positions(facts);
@@ -85,6 +86,7 @@ pub(super) fn function(
         frame: context.frame,
         registers: context.registers,
         special: context.special,
+        shared_addresses: context.shared_addresses,
     }
 }
 

@@ -52,6 +52,8 @@ pub(crate) struct Function {
     pub(crate) frame: Frame,
     /// The special registers that have a place, and which of their components.
     pub(crate) special: Vec<(SpecialReg, u8, Place)>,
+    /// The offsets in shared memory whose addresses are values, and the places of the addresses.
+    pub(crate) shared_addresses: Vec<(u64, Place)>,
 }
 
 /// A module that can be executed.

@@ -26,6 +26,8 @@ pub(super) struct Context<'a> {
     pub(super) registers: Vec<Place>,
     pub(super) numbers: ptx_analysis::reg_lanes::Variables,
     pub(super) special: Vec<(SpecialReg, u8, Place)>,
+    /// The offsets in shared memory whose addresses are values, and the places of the addresses, which depend on the CTA.
+    pub(super) shared_addresses: Vec<(u64, Place)>,
     /// The special register with a changing value that the instruction reads, and where its value is put.
     pub(super) changing: Option<(SpecialReg, Place)>,
 }
@@ -158,6 +160,19 @@ impl Context<'_> {
         place
     }
 
+    /// The place of the address of an offset in the shared memory of the CTA.
+    fn shared_address(&mut self, offset: u64, bits: u16) -> Place {
+        let place = self.shared_addresses.iter().find(|(known_offset, place)| {
+            *known_offset == offset && self.code.width(*place) == bits
+        });
+        if let Some((_, place)) = place {
+            return *place;
+        }
+        let place = self.code.new_register(bits);
+        self.shared_addresses.push((offset, place));
+        place
+    }
+
     fn integer(&mut self, bits: u128, ty: Option<ScalarType>) -> Place {
         match ty {
             Some(ty) if ty.kind() == TypeKind::Predicate => {
@@ -186,7 +201,9 @@ impl Context<'_> {
     fn address_value(&mut self, operand: Operand, ty: Option<ScalarType>) -> Option<Place> {
         let bits = ty.map_or(64, ScalarType::bits);
         let address = self.address(operand, Window::Generic)?;
+        let is_shared = address.window == Window::State(StateSpace::Shared);
         match (address.base, address.window) {
+            (Base::Zero, _) if is_shared => Some(self.shared_address(address.offset, bits)),
             (Base::Zero, _) => Some(self.code.constant(bits, address.offset.into())),
             (Base::Frame, _) => {
                 let (place, kind) = match bits {
@@ -208,18 +225,25 @@ impl Context<'_> {
                 })
             }
             (Base::Register(place), _) => {
+                let width = if matches!(place, Place::Word(_)) {
+                    32
+                } else {
+                    64
+                };
+                let addend = if is_shared {
+                    self.shared_address(address.offset, width)
+                } else {
+                    self.code.constant(width, address.offset.into())
+                };
+                let addend = addend.index();
                 let code = &mut self.code;
                 let sum = match place {
                     Place::Word(word) => {
-                        let addend = code.constant_word(address.offset as u32);
                         Place::Word(code.word(Kind::Word(Integer::Add), [word, addend, addend]))
                     }
-                    Place::Double(double) => {
-                        let addend = code.constant_double(address.offset);
-                        Place::Double(
-                            code.double(Kind::Double(Integer::Add), [double, addend, addend]),
-                        )
-                    }
+                    Place::Double(double) => Place::Double(
+                        code.double(Kind::Double(Integer::Add), [double, addend, addend]),
+                    ),
                     Place::Predicate(_) | Place::Quad(_) => return None,
                 };
                 Some(match (sum, bits) {
@@ -386,11 +410,14 @@ impl Context<'_> {
         })
     }
 
-    /// A variable of the module: its own space decides where it is.
+    /// A variable of the module: its own space decides where it is. A shared variable is that of the CTA.
     fn variable(&self, space: StateSpace, address: u64, window: Window) -> Address {
         Address {
             window: match (space, window) {
-                (StateSpace::Shared, Window::Generic) => Window::State(StateSpace::Shared),
+                (
+                    StateSpace::Shared,
+                    Window::Generic | Window::State(StateSpace::SharedCluster),
+                ) => Window::State(StateSpace::Shared),
                 (_, Window::Generic) => Window::State(StateSpace::Global),
                 (_, window) => window,
             },

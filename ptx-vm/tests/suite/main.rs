@@ -6,6 +6,7 @@ mod approximations;
 mod asynchronous;
 mod asynchrony;
 mod checkers;
+mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
