@@ -167,6 +167,11 @@ impl core::error::Error for RunError {}
 impl From<crate::memory::Fault> for StopReason {
     fn from(fault: crate::memory::Fault) -> Self {
         match fault {
+            crate::memory::Fault::OutOfBounds(address) if crate::memory::is_multimem(address) => {
+                Self::Invalid(format!(
+                    "address {address:#x} is a multimem address, which only instructions for multimem addresses may access"
+                ))
+            }
             crate::memory::Fault::OutOfBounds(address) => Self::OutOfBounds(address),
             crate::memory::Fault::Misaligned(address) => Self::Misaligned(address),
             crate::memory::Fault::NoMemory => Self::MemoryLimit(

@@ -270,7 +270,7 @@ pub(crate) static MULTIMEM_RED_ASYNC: [Form; 1] = [ // multimem.red.async
             op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[deny(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::Operand(1, Q::Function)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .computing("[a] = [a] + b", &[set(To::Memory(0), X::Call(F::Add, &[X::Memory(0), X::Operand(1)]))]),
+        .computing("[a] = [a] + b", &[set(To::Memory(0), X::Call(F::Add, &[X::Memory(0), X::Operand(1)]))]).does(Action::MultimemReduce),
 ];
 
 const RED_ASYNC_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierCompleteTxBytes]);

@@ -475,7 +475,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [ // multimem.ld_reduce
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             require(holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B32, M::B64])),
             require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
-        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
+        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]).does(Action::MultimemLoad),
     form("9.7.9.14", ".weak{.ss}.op.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -484,7 +484,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [ // multimem.ld_reduce
         .with_rules(&[
             require(holds(2, &[M::And, M::Or, M::Xor]), holds(3, &[M::B32, M::B64])),
             require(holds(3, &[M::B32, M::B64]), holds(2, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(2, &[M::Add]), holds(3, &[M::S64])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]).does(Action::MultimemLoad),
     form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -502,7 +502,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [ // multimem.ld_reduce
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
+        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]).does(Action::MultimemLoad),
     form("9.7.9.14", ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -519,7 +519,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [ // multimem.ld_reduce
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]).does(Action::MultimemLoad),
 ];
 
 const MULTIMEM_ST_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]).with_default(M::Sys).optional();
@@ -535,13 +535,13 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [ // multimem.st
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(3))]).with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
+        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).does(Action::MultimemStore),
     form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(2))]).with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).does(Action::MultimemStore),
     form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -556,7 +556,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [ // multimem.st
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
+        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).does(Action::MultimemStore),
     form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -570,7 +570,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [ // multimem.st
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).does(Action::MultimemStore),
 ];
 
 const MULTIMEM_RED_OP: &Slot = &slot(".op", &[M::Min, M::Max, M::Add, M::And, M::Or, M::Xor]);
@@ -593,7 +593,8 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [ // multimem.red
             require(holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B32, M::B64])),
             require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
         .with_effects(&MULTIMEM_RED_EFFECTS)
-        .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])]))]),
+        .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])]))])
+        .does(Action::MultimemReduce),
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_REDOP, MULTIMEM_RED_VEC_OPT, MULTIMEM_RED_REDTYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -607,7 +608,8 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [ // multimem.red
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16])], &[], &[])])]).with_effects(&MULTIMEM_RED_EFFECTS)
-        .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])]))]),
+        .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])]))])
+        .does(Action::MultimemReduce),
 ];
 
 const MULTIMEM_ST_ASYNC_SCOPE: &Slot = &slot(".scope", &[M::Gpu, M::Sys]);
@@ -620,7 +622,7 @@ pub(crate) static MULTIMEM_ST_ASYNC: [Form; 1] = [ // multimem.st.async
             op("b", 1, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[deny(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::Operand(1, Q::Function)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).does(Action::MultimemStore),
 ];
 
 const PREFETCH_LEVEL: &Slot = &slot(".level", &[M::L1, M::L2]);

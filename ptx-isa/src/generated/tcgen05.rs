@@ -220,9 +220,10 @@ const TCGEN05_MMA_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::Co
 const TCGEN05_MMA_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 const TCGEN05_MMA_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 const TCGEN05_MMA_KIND_2: &Slot = &slot(".kind", &[M::KindMxf8f6f4, M::KindMxf4, M::KindMxf4nvf4]);
-const TCGEN05_MMA_KIND_3: &Slot = &slot(".kind", &[M::KindI8, M::KindTi16]);
-const TCGEN05_MMA_KIND_4: &Slot = &slot(".kind", &[M::KindF8f6f4]);
-const TCGEN05_MMA_KIND_5: &Slot = &slot(".kind", &[M::KindMxf8f6f4]);
+const TCGEN05_MMA_KIND_3: &Slot = &slot(".kind", &[M::KindI8]);
+const TCGEN05_MMA_KIND_4: &Slot = &slot(".kind", &[M::KindTi16]);
+const TCGEN05_MMA_KIND_5: &Slot = &slot(".kind", &[M::KindF8f6f4]);
+const TCGEN05_MMA_KIND_6: &Slot = &slot(".kind", &[M::KindMxf8f6f4]);
 const TCGEN05_MMA_SCALE_VECTORSIZE_OPT: &Slot = &slot(".scale_vectorsize", &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X, M::Block16, M::Block32]).optional();
 static TCGEN05_MMA_EFFECTS: [Effect; 5] = [
     effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
@@ -248,7 +249,7 @@ static TCGEN05_MMA_OPERANDS_2: [FormOperand; 7] = [
     op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
     op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
     op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]), op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)];
-pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
+pub(crate) static TCGEN05_MMA: [Form; 12] = [ // tcgen05.mma
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_OPERANDS)
         .with_rules(&[
@@ -282,22 +283,30 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_RULES)
         .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
-    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&TCGEN05_MMA_OPERANDS)
-        .with_rules(&[
-            must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(3)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(3)])),
-            since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
+        .with_rules(&[must_agree(0, Enforcement::Warning), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(3)]))])
         .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
-    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&TCGEN05_MMA_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])), must_agree(0, Enforcement::Warning),
-            since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(4)])),
-            since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
-    form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
+            since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(4)]))]).with_effects(&TCGEN05_MMA_EFFECTS)
+        .does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
+    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&TCGEN05_MMA_OPERANDS)
+        .with_rules(&[
+            must_agree(0, Enforcement::Warning), since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(3)]), &[ptx(9, 4, &t::SM_107F)]),
+            since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])]).with_effects(&TCGEN05_MMA_EFFECTS)
+        .does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
+    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&TCGEN05_MMA_OPERANDS_2)
+        .with_rules(&[
+            deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])), must_agree(0, Enforcement::Warning),
+            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
+            since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])]).with_effects(&TCGEN05_MMA_EFFECTS)
+        .does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
+    form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -307,7 +316,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
-    form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
+    form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -317,7 +326,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
-    form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
+    form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_6, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -328,7 +337,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::Undescribed).with_differences(&TCGEN05_MMA_DIFFERENCES),
-    form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
+    form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_6, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -346,7 +355,8 @@ const TCGEN05_MMA_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::
 const TCGEN05_MMA_2_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 const TCGEN05_MMA_2_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 const TCGEN05_MMA_2_KIND_2: &Slot = &slot(".kind", &[M::KindMxf8f6f4, M::KindMxf4, M::KindMxf4nvf4]);
-const TCGEN05_MMA_2_KIND_3: &Slot = &slot(".kind", &[M::KindI8, M::KindTi16]);
+const TCGEN05_MMA_2_KIND_3: &Slot = &slot(".kind", &[M::KindI8]);
+const TCGEN05_MMA_2_KIND_4: &Slot = &slot(".kind", &[M::KindTi16]);
 const TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT: &Slot = &slot(".scale_vectorsize", &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X, M::Block16, M::Block32]).optional();
 static TCGEN05_MMA_2_EFFECTS: [Effect; 5] = [
     effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
@@ -375,7 +385,7 @@ static TCGEN05_MMA_2_OPERANDS_2: [FormOperand; 8] = [
     op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
     op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
     op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]), op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)];
-pub(crate) static TCGEN05_MMA_2: [Form; 6] = [ // tcgen05.mma
+pub(crate) static TCGEN05_MMA_2: [Form; 8] = [ // tcgen05.mma
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS)
         .with_rules(&[
@@ -411,27 +421,39 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [ // tcgen05.mma
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_2_RULES)
         .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS)
         .with_rules(&[
-            must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(4)])),
-            since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
+            must_agree(1, Enforcement::Warning), since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(4)])),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()]).with_effects(&TCGEN05_MMA_2_EFFECTS)
         .does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])), must_agree(1, Enforcement::Warning),
-            since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(5)])),
-            since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(5)])),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()]).with_effects(&TCGEN05_MMA_2_EFFECTS)
         .does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_4, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&TCGEN05_MMA_2_OPERANDS)
+        .with_rules(&[
+            must_agree(1, Enforcement::Warning), since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
+            since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
+            deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()]).with_effects(&TCGEN05_MMA_2_EFFECTS)
+        .does(Action::Undescribed).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_4, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&TCGEN05_MMA_2_OPERANDS_2)
+        .with_rules(&[
+            deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])), must_agree(1, Enforcement::Warning),
+            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]),
+            since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
+            deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()]).with_effects(&TCGEN05_MMA_2_EFFECTS)
+        .does(Action::Undescribed).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
 ];
 
 const TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorB0Fill, M::CollectorB0Use, M::CollectorB0Lastuse, M::CollectorB0Discard, M::CollectorB1Fill, M::CollectorB1Use, M::CollectorB1Lastuse, M::CollectorB1Discard, M::CollectorB2Fill, M::CollectorB2Use, M::CollectorB2Lastuse, M::CollectorB2Discard, M::CollectorB3Fill, M::CollectorB3Use, M::CollectorB3Lastuse, M::CollectorB3Discard]).optional();
-const TCGEN05_MMA_WS_IKIND: &Slot = &slot(".ikind", &[M::KindI8, M::KindTi16]);
+const TCGEN05_MMA_WS_IKIND: &Slot = &slot(".ikind", &[M::KindI8]);
+const TCGEN05_MMA_WS_IKIND_2: &Slot = &slot(".ikind", &[M::KindTi16]);
 const TCGEN05_MMA_WS_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 static TCGEN05_MMA_WS_EFFECTS: [Effect; 5] = [
     effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
@@ -450,10 +472,9 @@ static TCGEN05_MMA_WS_OPERANDS_2: [FormOperand; 6] = [
     op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
     op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
     op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))];
-static TCGEN05_MMA_WS_RULES: [Rule; 3] = [
-    must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-    since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])];
-pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [ // tcgen05.mma.ws
+static TCGEN05_MMA_WS_RULES: [Rule; 2] = [must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)])];
+static TCGEN05_MMA_WS_RULES_2: [Rule; 2] = [must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])];
+pub(crate) static TCGEN05_MMA_WS: [Form; 6] = [ // tcgen05.mma.ws
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_EFFECTS)
         .does(Action::TensorMultiply),
@@ -465,10 +486,15 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [ // tcgen05.mma.ws
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS)
         .does(Action::TensorMultiply),
+    form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND_2, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&TCGEN05_MMA_WS_RULES_2).with_effects(&TCGEN05_MMA_WS_EFFECTS).does(Action::Undescribed),
+    form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND_2, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_RULES_2).with_effects(&TCGEN05_MMA_WS_EFFECTS).does(Action::Undescribed),
 ];
 
 const TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorB0Fill, M::CollectorB0Use, M::CollectorB0Lastuse, M::CollectorB0Discard, M::CollectorB1Fill, M::CollectorB1Use, M::CollectorB1Lastuse, M::CollectorB1Discard, M::CollectorB2Fill, M::CollectorB2Use, M::CollectorB2Lastuse, M::CollectorB2Discard, M::CollectorB3Fill, M::CollectorB3Use, M::CollectorB3Lastuse, M::CollectorB3Discard]).optional();
-const TCGEN05_MMA_WS_2_IKIND: &Slot = &slot(".ikind", &[M::KindI8, M::KindTi16]);
+const TCGEN05_MMA_WS_2_IKIND: &Slot = &slot(".ikind", &[M::KindI8]);
+const TCGEN05_MMA_WS_2_IKIND_2: &Slot = &slot(".ikind", &[M::KindTi16]);
 const TCGEN05_MMA_WS_2_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 static TCGEN05_MMA_WS_2_EFFECTS: [Effect; 5] = [
     effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
@@ -489,10 +515,9 @@ static TCGEN05_MMA_WS_2_OPERANDS_2: [FormOperand; 7] = [
     op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
     op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
     op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))];
-static TCGEN05_MMA_WS_2_RULES: [Rule; 3] = [
-    must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-    since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])];
-pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [ // tcgen05.mma.ws
+static TCGEN05_MMA_WS_2_RULES: [Rule; 2] = [must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)])];
+static TCGEN05_MMA_WS_2_RULES_2: [Rule; 2] = [must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])];
+pub(crate) static TCGEN05_MMA_WS_2: [Form; 6] = [ // tcgen05.mma.ws
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_2_OPERANDS).with_rules(&[must_agree(1, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
         .does(Action::TensorMultiply),
@@ -505,6 +530,12 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [ // tcgen05.mma.ws
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_2_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_2_RULES).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
         .does(Action::TensorMultiply),
+    form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND_2, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS).with_rules(&TCGEN05_MMA_WS_2_RULES_2).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
+        .does(Action::Undescribed),
+    form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND_2, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_2_RULES_2).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
+        .does(Action::Undescribed),
 ];
 
 pub(crate) static TCGEN05_FENCE_BEFORE_THREAD_SYNC: [Form; 1] = [ // tcgen05.fence::before_thread_sync

@@ -16,7 +16,7 @@ use modules::LoadedModule;
 use crate::check::{Allocations, Owner, Report, WrittenBytes};
 use crate::error::{RunError, StopReason};
 use crate::memory::{
-    AddressSize, DeviceValue, GlobalMemory, Heap, PageSource, bytes_of, values_of,
+    AddressSize, DeviceValue, GlobalMemory, Heap, MAX_MEMBERS, PageSource, bytes_of, values_of,
 };
 use crate::profile::Profile;
 use crate::program::CODE;
@@ -165,6 +165,75 @@ impl Device<'_> {
             .map_err(RunError::impossible)?;
         self.memory.free(address, bytes);
         Ok(())
+    }
+
+    /// Creates multimem addresses: each of `bytes` bytes from the returned address on stands for the bytes at the same offset from all members, as after
+    /// `cuMulticastBindAddr`. Only instructions for multimem addresses (`multimem`) can access them. A member is an address in an allocation or a variable.
+    ///
+    /// ```
+    /// use ptx_vm::{Device, Launch};
+    ///
+    /// let module = ptx_parse::parse_str(
+    ///     ".version 8.1\n.target sm_90\n.address_size 64\n
+    ///     .visible .entry sum(.param .u64 all, .param .u64 result)\n{\n
+    ///     .reg .b32 %r1;\n.reg .b64 %rd<3>;\n
+    ///     ld.param.u64 %rd1, [all];\n
+    ///     ld.param.u64 %rd2, [result];\n
+    ///     multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%rd1];\n
+    ///     st.global.u32 [%rd2], %r1;\n
+    ///     ret;\n}\n",
+    /// )
+    /// .into_result()?;
+    /// let mut device = Device::new();
+    /// let id = device.load(&module)?;
+    /// let members = [device.allocate(4), device.allocate(4)].map(Option::unwrap_or_default);
+    /// device.write_slice(members[0], &[3u32])?;
+    /// device.write_slice(members[1], &[4u32])?;
+    /// let all = device.multicast(&members, 4)?;
+    /// let result = device.allocate(4).ok_or("no memory")?;
+    /// let arguments = [all, result].map(|address| address.to_le_bytes());
+    /// device.launch(id, &Launch::new("sum").argument(arguments[0]).argument(arguments[1]))?;
+    /// assert_eq!(device.read_slice::<u32>(result, 1)?, [7]);
+    /// device.free_multicast(all)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there are no members or more than 64, if a member is not within one allocation or variable, or if the device has 32-bit addresses.
+    pub fn multicast(&mut self, members: &[u64], bytes: u64) -> Result<u64, RunError> {
+        let count = members.len();
+        if !(1..=MAX_MEMBERS).contains(&count) {
+            return Err(RunError::impossible(format!(
+                "expected 1 to {MAX_MEMBERS} members of a multimem address, found {count}"
+            )));
+        }
+        if self.memory.address_size() == AddressSize::Bits32 {
+            return Err(RunError::impossible(
+                "expected a device with 64-bit addresses for multimem addresses, found one with 32-bit addresses",
+            ));
+        }
+        for member in members {
+            self.check(*member, usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        }
+        let multicasts = self.memory.multicasts_mut();
+        let address = multicasts.add(members, bytes);
+        address.ok_or_else(|| RunError::impossible("no multimem addresses are left"))
+    }
+
+    /// Removes multimem addresses. The memory of the members remains.
+    ///
+    /// # Errors
+    ///
+    /// If no range of [`multicast`](Self::multicast) begins at the address, or it was removed.
+    pub fn free_multicast(&mut self, address: u64) -> Result<(), RunError> {
+        if self.memory.multicasts_mut().remove(address) {
+            Ok(())
+        } else {
+            Err(RunError::impossible(format!(
+                "expected the first multimem address of a range, found {address:#x}"
+            )))
+        }
     }
 
     /// Marks memory as written by the host, so that [`Checker::Initcheck`](crate::Checker::Initcheck) does not report reads of it.

@@ -2,12 +2,10 @@
 
 use ptx_isa::{Action, StateSpace};
 
-use super::box_copy::undescribed_modifier;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use super::location::{Location, generic, shared_address};
 use super::matrix::is_matrix_action;
-use super::tensor::{is_undescribed_product, undescribed_product};
 use crate::error::StopReason;
 use crate::lanes::{Place, lanes};
 use crate::program::{Act, PARAMETERS, SHARED, SHARED_STRIDE, Step, window};
@@ -66,6 +64,9 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         Action::CopyAsync => Execution::copy,
         Action::StoreBulk => Execution::fill,
         Action::BulkCopy => Execution::bulk_copy,
+        Action::MultimemLoad => Execution::multimem_load,
+        Action::MultimemStore => Execution::multimem_store,
+        Action::MultimemReduce => Execution::multimem_reduce,
         Action::BulkReduce => Execution::bulk_reduce,
         Action::ReduceAsync => Execution::reduce_async,
         Action::TensorCopy | Action::TensorReduce => Execution::copy_box,
@@ -101,8 +102,6 @@ pub(crate) fn unsupported(step: &Step) -> Option<String> {
     let reason = match step {
         Step::Unsupported(why) => StopReason::Unsupported(why.to_string()),
         Step::Act(act) if !performs(act.action) => StopReason::unsupported_action(act.action),
-        Step::Act(act) if is_undescribed_product(act) => undescribed_product(),
-        Step::Act(act) => return undescribed_modifier(act),
         _ => return None,
     };
     match reason {

@@ -116,9 +116,6 @@ impl Execution<'_> {
 
     /// The copies that a lane starts: one for each CTA that receives elements.
     fn box_copies_of_lane(&self, act: &Act, lane: usize) -> Result<Vec<BoxCopy>, Failed> {
-        if let Some(reason) = undescribed_modifier(act) {
-            return Err((StopReason::Unsupported(reason), lane));
-        }
         let operands = self
             .box_operands(act, lane)
             .ok_or_else(|| unsupported_operands(lane))?;
@@ -518,24 +515,6 @@ fn selection(act: &Act, coordinates: &[i32], offsets: Vec<u32>) -> Selection {
     } else {
         Selection::Box
     }
-}
-
-/// The reason why a copy of a part of a tensor is not supported: a modifier whose effect the PTX ISA manual does not describe.
-pub(super) fn undescribed_modifier(act: &Act) -> Option<String> {
-    if !matches!(act.action, Action::TensorCopy | Action::TensorReduce) {
-        return None;
-    }
-    let modifier = act.modifiers.iter().find(|modifier| {
-        let text = modifier.text();
-        matches!(
-            modifier,
-            Modifier::OverrideGlobalDim | Modifier::OverrideGlobalDimStride
-        ) || text.starts_with(".mbarrier::report") && **modifier != Modifier::MbarrierReportDisabled
-    })?;
-    let text = modifier.text();
-    Some(format!(
-        "it has the modifier `{text}`, whose effect the PTX ISA manual does not describe"
-    ))
 }
 
 /// Checks what the direction of a copy requires of its map and its operands. The error is a sentence.

@@ -170,10 +170,12 @@ impl Execution<'_> {
     pub(super) fn bulk_copy(&mut self, act: &Act) -> Outcome {
         for lane in lanes(self.active) {
             let operands = self.bulk_operands(act, lane)?;
-            for rank in operands.target_ranks(act) {
+            let locations = self.all_locations(act, operands.target, operands.bytes, lane)?;
+            let ranks = operands.target_ranks(act).into_iter();
+            for (rank, target) in ranks.flat_map(|rank| locations.iter().map(move |t| (rank, *t))) {
                 let copy = BulkCopy {
                     source: operands.source,
-                    target: in_block(operands.target, rank),
+                    target: in_block(target, rank),
                     bytes: operands.bytes,
                     masks: operands.masks(act),
                     object: operands.object.map(|object| in_block(object, rank)),
@@ -199,19 +201,21 @@ impl Execution<'_> {
     pub(super) fn bulk_reduce(&mut self, act: &Act) -> Outcome {
         for lane in lanes(self.active) {
             let operands = self.bulk_operands(act, lane)?;
-            let Some(element) = &act.element else {
+            let Some(element) = act.elements.first() else {
                 return Err(unsupported_operands(lane));
             };
-            let reduction = BulkReduction {
-                source: operands.source,
-                target: operands.target,
-                bytes: operands.bytes,
-                element: element.clone(),
-                object: operands.object,
-            };
-            let completes = completion(operands.object, operands.bytes);
-            let operation = AsyncOperation::BulkReduction(reduction);
-            self.start(operation, completes, Some(operands.source_range()), lane)?;
+            for target in self.all_locations(act, operands.target, operands.bytes, lane)? {
+                let reduction = BulkReduction {
+                    source: operands.source,
+                    target,
+                    bytes: operands.bytes,
+                    element: element.clone(),
+                    object: operands.object,
+                };
+                let completes = completion(operands.object, operands.bytes);
+                let operation = AsyncOperation::BulkReduction(reduction);
+                self.start(operation, completes, Some(operands.source_range()), lane)?;
+            }
         }
         Ok(Control::Next)
     }
@@ -235,7 +239,7 @@ impl Execution<'_> {
     pub(super) fn reduce_async(&mut self, act: &Act) -> Outcome {
         let addresses = act.addresses();
         for lane in lanes(self.active) {
-            let (Some(address), Some(element)) = (addresses.first(), &act.element) else {
+            let (Some(address), Some(element)) = (addresses.first(), act.elements.first()) else {
                 return Err(unsupported_operands(lane));
             };
             let target = self.location(address, lane);

@@ -32,6 +32,7 @@ mod matrix;
 mod matrix_memory;
 mod matrix_rows;
 mod mbarrier;
+mod multimem;
 mod observed;
 mod observer;
 mod observer_pair;

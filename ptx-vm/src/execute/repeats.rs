@@ -371,7 +371,7 @@ impl FlowBuilder<'_> {
                 _ => {}
             }
         }
-        if let Some(element) = &act.element {
+        for element in &act.elements {
             self.decide_element(element);
         }
         let words = self.read_words();

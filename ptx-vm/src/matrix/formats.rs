@@ -21,6 +21,20 @@ impl Number {
     pub(crate) const fn is_special(self) -> bool {
         self.exponent == Self::SPECIAL
     }
+
+    /// The number in binary32, which is exact for formats of 8 bits.
+    pub(crate) fn to_single(self, format: Format) -> f32 {
+        if self.is_special() {
+            return match self.significand {
+                0 => f32::NAN,
+                sign => sign as f32 * f32::INFINITY,
+            };
+        }
+        if self.exponent == Self::ZERO {
+            return 0.0;
+        }
+        self.significand as f32 * 2f32.powi(self.exponent - format.fraction as i32)
+    }
 }
 
 /// The meaning of the greatest codes.

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::Fault;
 use super::free_ranges::FreeRanges;
+use super::multicast::Multicasts;
 use super::pages::{Frozen, PAGE_BYTES, Page, PageSource};
 use crate::account::{Account, Purpose};
 use crate::error::StopReason;
@@ -79,6 +80,8 @@ pub(crate) struct GlobalMemory {
     limit: u64,
     /// The ranges before `end` that are not allocated.
     free: FreeRanges,
+    /// The ranges of multimem addresses.
+    multicasts: Multicasts,
     /// Pages that the caller provides.
     source: Option<Arc<dyn PageSource>>,
     account: Arc<Account>,
@@ -90,6 +93,7 @@ pub(crate) struct MemorySnapshot {
     frozen: Frozen,
     end: u64,
     free: FreeRanges,
+    multicasts: Multicasts,
 }
 
 /// The page that was used last, for reads or for writes.
@@ -158,6 +162,7 @@ impl GlobalMemory {
             end: size.start(),
             limit: size.start(),
             free: FreeRanges::default(),
+            multicasts: Multicasts::default(),
             source,
             account,
         }
@@ -280,6 +285,7 @@ impl GlobalMemory {
             frozen,
             end: self.end,
             free: self.free.clone(),
+            multicasts: self.multicasts.clone(),
         }
     }
 
@@ -287,6 +293,7 @@ impl GlobalMemory {
     pub(crate) fn restore(&mut self, snapshot: &MemorySnapshot) {
         self.set_end(snapshot.end);
         self.free = snapshot.free.clone();
+        self.multicasts = snapshot.multicasts.clone();
         self.frozen = snapshot.frozen.clone();
         if self.source.is_some() {
             for number in snapshot.frozen.numbers() {
@@ -307,6 +314,15 @@ impl GlobalMemory {
                 }
             }
         }
+    }
+
+    /// The ranges of multimem addresses.
+    pub(crate) const fn multicasts(&self) -> &Multicasts {
+        &self.multicasts
+    }
+
+    pub(crate) const fn multicasts_mut(&mut self) -> &mut Multicasts {
+        &mut self.multicasts
     }
 
     /// The memory of the host that is used.

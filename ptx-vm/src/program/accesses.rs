@@ -177,20 +177,28 @@ fn changed_element(
     })
 }
 
-/// The change of each element in memory by an action.
-pub(super) fn combination(
+/// The change of each element of a vector in memory by an action.
+pub(super) fn combinations(
     context: &mut Context<'_>,
     selected: &SelectedForm,
-) -> Option<ChangedElement> {
+) -> Option<Vec<ChangedElement>> {
     let mut types = selected.mnemonic.modifiers().iter().rev();
     let ty = types.find_map(|m| m.scalar_type())?;
     let operands = unaliased(context, selected)?;
-    let mut loaded = Vec::new();
-    for (index, operand) in (0u8..).zip(selected.form.operands()) {
-        if operand.role() == Role::Addr && !operand.marks().contains(Marks::MBARRIER) {
-            let place = context.code.new_register(ty.bits());
-            loaded.push((index, InMemory { ty, place }));
+    let data = selected.position_of(Role::Use)?;
+    let count = selected.lengths[data].unwrap_or(1);
+    let mut elements = Vec::new();
+    for element in 0..count {
+        let mut loaded = Vec::new();
+        for (index, operand) in (0u8..).zip(selected.form.operands()) {
+            if operand.role() == Role::Addr && !operand.marks().contains(Marks::MBARRIER) {
+                let place = context.code.new_register(ty.bits());
+                loaded.push((index, InMemory { ty, place }));
+            }
         }
+        elements.push(changed_element(
+            context, selected, &operands, element, &loaded,
+        )?);
     }
-    changed_element(context, selected, &operands, 0, &loaded)
+    Some(elements)
 }

@@ -66,7 +66,7 @@ pub(super) fn function(
         let end = match &step {
             Step::Lanes(..) | Step::Special(..) => start,
             Step::Atomic(atomic) => atomic.start,
-            Step::Act(act) => act.element.as_ref().map_or(end_of_ops, |e| e.ops.0),
+            Step::Act(act) => act.elements.first().map_or(end_of_ops, |e| e.ops.0),
             _ => end_of_ops,
         };
         steps.push(Target {

@@ -8,10 +8,10 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, Targets};
 use ptx_ir::raw::query::Queries;
 use ptx_ir::{InstId, LabelId, Operand};
 use ptx_isa::internals::{Destination, Expr, Length};
-use ptx_isa::{Role, ScalarType, Selector};
+use ptx_isa::{Action, Marks, Modifier, Role, ScalarType, Selector};
 use ptx_semantics::fold::Video;
 
-use super::accesses::{combination, memory_step};
+use super::accesses::{combinations, memory_step};
 use super::action_operands::act_operands;
 use super::calls;
 use super::operands::{Context, OPERANDS};
@@ -91,6 +91,20 @@ pub(super) fn decode<'a>(
     (guard, step.unwrap_or_else(unsupported))
 }
 
+/// A modifier whose effect the PTX ISA manual does not describe, although it describes that of the instruction. Hints have no effect with any modifier.
+fn undescribed_modifier(action: Action, modifiers: &[Modifier]) -> Option<Modifier> {
+    if matches!(action, Action::Hint | Action::Undescribed) {
+        return None;
+    }
+    modifiers.iter().copied().find(|modifier| {
+        matches!(
+            modifier,
+            Modifier::OverrideGlobalDim | Modifier::OverrideGlobalDimStride | Modifier::LayoutV1
+        ) || modifier.text().starts_with(".mbarrier::report")
+            && *modifier != Modifier::MbarrierReportDisabled
+    })
+}
+
 fn unsupported(why: &str) -> Step {
     Step::Unsupported(why.into())
 }
@@ -123,20 +137,29 @@ fn ordinary(
     let selected = select_form(context.facts, queries, inst)
         .ok_or("no form of the instruction accepts its operands")?;
     if let Some(action) = selected.form.action() {
+        if let Some(modifier) = undescribed_modifier(action, selected.mnemonic.modifiers()) {
+            let text = modifier.text();
+            return Ok(unsupported(&format!(
+                "it has the modifier `{text}`, whose effect the PTX ISA manual does not describe"
+            )));
+        }
         let operands = match act_operands(context, inst, &selected) {
             Some(operands) => operands,
             None if crate::execute::performs(action) => return Err(OPERANDS),
             None => Vec::new(),
         };
-        let element = match selected.form.computation() {
-            Some(_) => Some(combination(context, &selected).ok_or(OPERANDS)?),
-            None => None,
+        let elements = if changes_memory(&selected) {
+            combinations(context, &selected).ok_or(OPERANDS)?
+        } else {
+            Vec::new()
         };
+        let mut form_operands = selected.form.operands().iter();
         return Ok(Step::Act(Box::new(Act {
             action,
             modifiers: selected.mnemonic.modifiers().to_vec(),
             operands,
-            element,
+            elements,
+            is_multimem: form_operands.any(|o| o.marks().contains(Marks::MULTIMEM)),
         })));
     }
     let Some(computation) = selected.form.computation() else {
@@ -154,6 +177,17 @@ fn ordinary(
         Some(operand) => memory_step(context, inst, &selected, operand.into()),
         None => computed(context, inst, &selected),
     }
+}
+
+/// Whether the tables state the change of a value in memory, which depends on the value.
+fn changes_memory(selected: &SelectedForm) -> bool {
+    let Some(computation) = selected.form.computation() else {
+        return false;
+    };
+    computation.assignments().iter().any(|assignment| {
+        matches!(assignment.target(), Destination::Memory(_))
+            && !matches!(assignment.value(), Expr::Operand(_))
+    })
 }
 
 /// An instruction whose results are a function of its operands.

@@ -220,8 +220,10 @@ pub(crate) struct Act {
     pub(crate) modifiers: Vec<Modifier>,
     /// The operands of the form, in its order.
     pub(crate) operands: Vec<Option<ActOperand>>,
-    /// The change of elements in memory.
-    pub(crate) element: Option<ChangedElement>,
+    /// The change of each element of a vector in memory.
+    pub(crate) elements: Vec<ChangedElement>,
+    /// The first address may be a multimem address.
+    pub(crate) is_multimem: bool,
 }
 
 /// An operand of an action.

@@ -86,9 +86,27 @@ impl Reduction {
     }
 }
 
+/// A number of 16 bits in binary32; `None` for another type.
+pub(crate) fn to_single(element: TensorElement, bits: u64) -> Option<u32> {
+    match element {
+        TensorElement::F16 => Some(half_to_single(bits as u32)),
+        TensorElement::Bf16 => Some(brain_to_single(bits as u32)),
+        _ => None,
+    }
+}
+
+/// The number of 16 bits that is nearest to a binary32 number; `None` for another type.
+pub(crate) fn from_single(element: TensorElement, bits: u32) -> Option<u64> {
+    match element {
+        TensorElement::F16 => Some(single_to_half(bits).into()),
+        TensorElement::Bf16 => Some(single_to_brain(bits).into()),
+        _ => None,
+    }
+}
+
 /// The sum of two binary32 numbers, rounded to nearest. The sum of two numbers of 16 bits, rounded to 16 bits after that, is the same as if it were rounded
 /// once: binary32 has more than twice as many digits.
-fn add(a: u32, b: u32) -> u32 {
+pub(crate) fn add(a: u32, b: u32) -> u32 {
     let sum = f32::from_bits(a) + f32::from_bits(b);
     if sum.is_nan() {
         0x7fff_ffff
@@ -106,8 +124,8 @@ const fn flush(bits: u32) -> u32 {
     }
 }
 
-/// The lesser or the greater one of two numbers of 16 bits; the other one if one is NaN, and the canonical NaN if both are. -0 is less than 0.
-fn select(a: u64, b: u64, greater: bool, to_single: impl Fn(u64) -> u32) -> u64 {
+/// The lesser or the greater one of two floating-point numbers of at most 16 bits; the other one if one is NaN, and the canonical NaN if both are. -0 is less than 0.
+pub(crate) fn select(a: u64, b: u64, greater: bool, to_single: impl Fn(u64) -> u32) -> u64 {
     let [x, y] = [a, b].map(|bits| f32::from_bits(to_single(bits)));
     match (x.is_nan(), y.is_nan()) {
         (true, true) => 0x7fff,

@@ -16,6 +16,7 @@ mod extremes;
 mod hangs;
 mod host_memory;
 mod kernels;
+mod multimem;
 mod operands;
 mod printing;
 mod profile;

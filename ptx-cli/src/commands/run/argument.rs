@@ -52,10 +52,14 @@ pub(super) enum Content {
     Unwritten(u64),
     /// Random elements of an array.
     Random(Random),
+    /// Multimem addresses of several buffers; each is [`Argument::Buffer`] or [`Argument::Named`].
+    Multimem(Vec<Argument>),
+    /// Multimem addresses of several buffers, by their numbers and the offsets in them.
+    Members(Vec<(usize, u64)>),
 }
 
-const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `struct:{FIELDS}`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]`, `scratch:BYTES` or `tensormap:BUFFER:TYPE[SHAPE]:box=SIZES`";
-const BUFFERS: &str = "expected `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]` or `scratch:BYTES`";
+const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `struct:{FIELDS}`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]`, `scratch:BYTES`, `multimem:BUFFER,BUFFER` or `tensormap:BUFFER:TYPE[SHAPE]:box=SIZES`";
+const BUFFERS: &str = "expected `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]`, `scratch:BYTES` or `multimem:BUFFER,BUFFER`";
 
 impl Argument {
     /// Makes the names of files relative to a directory.
@@ -134,6 +138,11 @@ impl Buffer {
     pub(super) fn in_folder(self, folder: &Path) -> Self {
         let content = match self.content {
             Content::File(path) => Content::File(folder.join(path)),
+            Content::Multimem(members) => {
+                // Its members are not multimem addresses.
+                let members = members.into_iter();
+                Content::Multimem(members.map(|member| member.in_folder(folder)).collect())
+            }
             content => content,
         };
         Self {
@@ -167,6 +176,7 @@ impl Buffer {
             "zero" => (Content::Zeros(bytes(value)?), None),
             "random" => (Content::Random(Random::parse(value)?), None),
             "scratch" => (Content::Unwritten(bytes(value)?), None),
+            "multimem" => (Content::Multimem(members(value)?), None),
             _ => return Ok(None),
         };
         Ok(Some(Self { content, output }))
@@ -254,6 +264,39 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
         }
         _ => Err("expected pairs of hexadecimal digits, such as `bytes:0011ff`".to_owned()),
     }
+}
+
+const MEMBERS: &str =
+    "expected buffers of equal sizes such as `multimem:a,b` or `multimem:{zero:1K},{zero:1K}`";
+
+/// The buffers in `a,b+256,{in:c.npy}`.
+fn members(text: &str) -> Result<Vec<Argument>, String> {
+    let mut members = Vec::new();
+    let mut remaining = text.trim();
+    while !remaining.is_empty() {
+        let (member, rest) = if let Some(braced) = remaining.strip_prefix('{') {
+            let (buffer, rest) = braced.split_once('}').ok_or(MEMBERS)?;
+            let buffer: Buffer = buffer.parse()?;
+            if matches!(buffer.content, Content::Multimem(_)) {
+                return Err(MEMBERS.to_owned());
+            }
+            (Argument::Buffer(buffer), rest)
+        } else {
+            let end = remaining.find(',').unwrap_or(remaining.len());
+            let (name, rest) = remaining.split_at(end);
+            (named_buffer(name.trim())?, rest)
+        };
+        members.push(member);
+        remaining = match rest.trim_start().strip_prefix(',') {
+            Some(rest) => rest.trim_start(),
+            None if rest.trim().is_empty() => "",
+            None => return Err(MEMBERS.to_owned()),
+        };
+    }
+    if members.is_empty() {
+        return Err(MEMBERS.to_owned());
+    }
+    Ok(members)
 }
 
 /// The buffer with the name `x` in `x` or `x+256`.

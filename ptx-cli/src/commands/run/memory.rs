@@ -49,9 +49,17 @@ impl Memory {
     ) -> Result<Self> {
         let mut memory = Self::default();
         for (number, buffer) in buffers.enumerate() {
+            if let Content::Members(members) = &buffer.content {
+                let range = memory.multimem(machine, members)?;
+                memory.buffers.push(range);
+                continue;
+            }
             let mut file = None;
             let layout = match &buffer.content {
-                Content::Zeros(_) | Content::Unwritten(_) => None,
+                Content::Zeros(_)
+                | Content::Unwritten(_)
+                | Content::Multimem(_)
+                | Content::Members(_) => None,
                 Content::Random(random) => Some(random.layout.clone()),
                 Content::Array(layout) => Some(layout.clone()),
                 Content::File(path) => {
@@ -89,6 +97,30 @@ impl Memory {
             });
         }
         Ok(memory)
+    }
+
+    /// Multimem addresses of buffers. They are not memory of their own, so they have no bytes.
+    fn multimem(&self, machine: &mut Machine<'_>, members: &[(usize, u64)]) -> Result<Allocated> {
+        let sizes = members.iter().map(|(number, offset)| {
+            let buffer = self.buffers.get(*number);
+            buffer.map_or(0, |buffer| buffer.bytes.saturating_sub(*offset))
+        });
+        let sizes: Vec<u64> = sizes.collect();
+        let bytes = sizes.first().copied().unwrap_or(0);
+        if let Some(other) = sizes.iter().find(|size| **size != bytes) {
+            bail!(
+                "the buffers of `multimem:` have {bytes} and {other} bytes, but equal sizes are expected"
+            );
+        }
+        let addresses = members
+            .iter()
+            .map(|(number, offset)| self.address(*number).wrapping_add(*offset));
+        let addresses: Vec<u64> = addresses.collect();
+        Ok(Allocated {
+            address: machine.multicast(&addresses, bytes)?,
+            bytes: 0,
+            output: None,
+        })
     }
 
     pub(super) fn address(&self, buffer: usize) -> u64 {

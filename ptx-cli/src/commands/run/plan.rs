@@ -6,7 +6,7 @@ use ptx_report::demangle::FunctionPattern;
 use ptx_vm::Asynchrony;
 use ptx_vm::TensorMap;
 
-use super::argument::{Argument, Buffer};
+use super::argument::{Argument, Buffer, Content};
 use super::shape::Sizes;
 
 /// Launches over buffers, in order.
@@ -56,9 +56,20 @@ pub(super) enum Passed {
 }
 
 impl Plan {
-    /// Adds a buffer with a name.
-    pub(super) fn add_buffer(&mut self, name: &str, buffer: Buffer) {
+    /// Adds a buffer with a name. The members of multimem addresses are added before, unless they are buffers of the plan.
+    pub(super) fn add_buffer(&mut self, name: &str, mut buffer: Buffer) -> Result<(), String> {
+        if let Content::Multimem(members) = buffer.content {
+            let mut numbers = Vec::new();
+            for member in members {
+                // A member is not a range of multimem addresses, so this calls itself once.
+                if let Passed::Buffer(number, offset) = self.pass(member)? {
+                    numbers.push((number, offset));
+                }
+            }
+            buffer.content = Content::Members(numbers);
+        }
         self.buffers.push((name.to_owned(), buffer));
+        Ok(())
     }
 
     pub(super) fn buffers(&self) -> impl Iterator<Item = &Buffer> {
@@ -72,7 +83,7 @@ impl Plan {
             Argument::Values(ty, bytes) => Passed::Values(ty, bytes),
             Argument::Bytes(bytes) => Passed::Bytes(bytes),
             Argument::Buffer(buffer) => {
-                self.add_buffer("", buffer);
+                self.add_buffer("", buffer)?;
                 Passed::Buffer(self.buffers.len() - 1, 0)
             }
             Argument::Structure(structure) => {

@@ -29,7 +29,8 @@ pub(super) fn read(path: &Path) -> Result<Plan> {
                 .text()?
                 .parse::<Buffer>()
                 .map_err(|message| entry.value.error(&message))?;
-            plan.add_buffer(&entry.key, buffer.in_folder(folder));
+            plan.add_buffer(&entry.key, buffer.in_folder(folder))
+                .map_err(|message| entry.value.error(&message))?;
         }
     }
     let launches = section("launch").map(|entry| entry.value.list());

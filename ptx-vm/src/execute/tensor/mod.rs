@@ -28,7 +28,7 @@ use crate::program::{Act, ActOperand, Address, Base};
 
 pub(super) use access::TensorStore;
 pub(super) use copy::{TensorCopy, TensorShift};
-pub(super) use product::{TensorProduct, is_undescribed_product, undescribed_product};
+pub(super) use product::TensorProduct;
 
 /// The error of an operand whose value the PTX ISA manual does not allow.
 fn invalid(reason: impl Into<String>, lane: usize) -> Failed {

@@ -1,10 +1,9 @@
 //! The operands of a product of matrices in tensor memory.
 
-use ptx_isa::{Action, Modifier};
+use ptx_isa::Modifier;
 
 use super::super::execution::{Execution, Failed};
 use super::{invalid, unknown_operands};
-use crate::error::StopReason;
 use crate::lanes::Place;
 use crate::matrix::datapath::Part;
 use crate::matrix::instruction::{Factor, Instruction, Kind, Variant};
@@ -125,7 +124,7 @@ impl Execution<'_> {
     pub(super) fn tensor_product(&self, act: &Act, lane: usize) -> Result<TensorProduct, Failed> {
         let unknown = || unknown_operands(lane);
         let variant = Variant::of(&act.modifiers);
-        let variant = variant.ok_or_else(|| (undescribed_product(), lane))?;
+        let variant = variant.ok_or_else(unknown)?;
         let mut operands = OperandReader {
             act,
             index: 0,
@@ -246,17 +245,6 @@ impl Execution<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether the PTX ISA manual does not describe the kind of a product.
-pub(in crate::execute) fn is_undescribed_product(act: &Act) -> bool {
-    act.action == Action::TensorMultiply && Variant::of(&act.modifiers).is_none()
-}
-
-/// The error of such a product.
-pub(in crate::execute) fn undescribed_product() -> StopReason {
-    let reason = "it multiplies types that the PTX ISA manual does not describe";
-    StopReason::Unsupported(reason.into())
 }
 
 fn shared_matrix(descriptor: Option<u64>, lane: usize) -> Result<SharedMatrix, Failed> {
