@@ -50,6 +50,7 @@ mod schedule;
 mod shape;
 mod structure;
 mod tensor;
+mod texture;
 mod trace;
 
 pub use asynchrony::{Asynchrony, UnknownAsynchrony};
@@ -65,6 +66,11 @@ pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};
 pub use schedule::{Schedule, UnknownSchedule};
 pub use structure::StructArgument;
 pub use tensor::{TensorElement, TensorFill, TensorInterleave, TensorMap, TensorMapError};
+pub use texture::{
+    AddressMode, Array, ArrayDescription, ChannelType, ColorEncoding, Comparison, Coordinates,
+    CubeEdges, Extent, FilterMode, ReadMode, Sampler, TexelBox, TexelFormat, TextureDescription,
+    TextureError,
+};
 pub use trace::{
     AccessUse, ExecutedStep, RegisterValues, StepAccess, StepGrid, StepObserver, StepPlace,
     StepRegister, StepState,

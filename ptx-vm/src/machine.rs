@@ -10,6 +10,7 @@ use crate::error::RunError;
 use crate::executor::RunOptions;
 use crate::launch::{Launch, Outcome, UnsupportedInstruction};
 use crate::memory::AddressSize;
+use crate::texture::{Sampler, TextureError};
 
 /// A device with one module, which launches and variables refer to. The functions of the [`Device`] are those of the machine, too.
 #[derive(Debug)]
@@ -68,6 +69,21 @@ impl<'m> Machine<'m> {
         options: RunOptions<'_>,
     ) -> Result<Outcome, RunError> {
         self.device.launch_with(self.module, launch, options)
+    }
+
+    /// Binds a variable of type `.texref`, `.samplerref` or `.surfref` to the object of a handle: see [`Device::bind`].
+    ///
+    /// # Errors
+    ///
+    /// If there is no such variable, or it is of another type.
+    pub fn bind(&mut self, name: &str, handle: u64) -> Result<(), TextureError> {
+        self.device.bind(self.module, name, handle)
+    }
+
+    /// The sampler that the initial value of a variable declares: see [`Device::declared_sampler`].
+    #[must_use]
+    pub fn declared_sampler(&self, name: &str) -> Option<Sampler> {
+        self.device.declared_sampler(self.module, name)
     }
 
     /// The instructions of the module that the machine does not support: see [`Device::unsupported`].

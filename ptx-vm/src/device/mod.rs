@@ -4,6 +4,7 @@ mod children;
 mod modules;
 mod running;
 mod snapshot;
+mod textures;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::memory::{
 };
 use crate::profile::Profile;
 use crate::program::CODE;
+use crate::texture::TextureStore;
 
 /// A device: memory, modules and launches, one after the other.
 ///
@@ -77,6 +79,7 @@ struct State<'m> {
     written: WrittenBytes,
     /// The address of the workspace of grid barriers, once a launch needed it.
     workspace: Option<u64>,
+    textures: TextureStore,
 }
 
 /// The configuration of a new device.
@@ -113,6 +116,7 @@ impl DeviceBuilder {
             allocations: Allocations::default(),
             written: WrittenBytes::new(memory.start(), GlobalMemory::PAGE),
             workspace: None,
+            textures: TextureStore::default(),
         };
         Device {
             memory,

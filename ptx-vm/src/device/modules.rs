@@ -114,6 +114,7 @@ impl<'m> Device<'m> {
             let owner = Owner::Variable(name.clone());
             state.allocations.insert(*start, end - start, owner);
         }
+        state.textures.declare_module(ir, &program.variables);
         let loaded = LoadedModule {
             module,
             program,
@@ -149,8 +150,9 @@ impl<'m> Device<'m> {
             return false;
         };
         let range = loaded.memory();
-        for (_, start, _) in &loaded.program.variables.ranges {
+        for (_, start, end) in &loaded.program.variables.ranges {
             self.state.allocations.remove(*start);
+            self.state.textures.remove_variables(*start..*end);
         }
         if !range.is_empty() {
             self.memory.free(range.start, range.end - range.start);

@@ -156,6 +156,7 @@ impl<'m> Device<'m> {
         let grid = Grid {
             heap: &self.state.heap,
             parameter_heap: &self.state.parameter_heap,
+            textures: &self.state.textures,
             launches: Mutex::default(),
             depth: of_run.depth,
             architecture: target.number().into(),

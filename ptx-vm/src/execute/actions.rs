@@ -86,6 +86,9 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         | Action::MbarrierPending
         | Action::CopyArrive => Execution::mbarrier,
         action if is_matrix_action(action) => Execution::matrix_instruction,
+        Action::TextureFetch => Execution::read_texture,
+        Action::OpaqueQuery => Execution::query_object,
+        Action::SurfaceAccess => Execution::access_surface,
         _ => return None,
     };
     Some(perform)

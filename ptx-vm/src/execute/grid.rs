@@ -18,6 +18,7 @@ use crate::matrix::model::Model;
 use crate::memory::{GlobalMemory, Heap};
 use crate::program::Program;
 use crate::schedule::Schedule;
+use crate::texture::TextureStore;
 use crate::trace::StepObserver;
 
 /// The place of an instruction.
@@ -71,6 +72,7 @@ pub(crate) struct Grid<'a> {
     pub(crate) depth: u32,
     /// The number of the architecture, such as 90.
     pub(crate) architecture: u32,
+    pub(crate) textures: &'a TextureStore,
     /// The address of what barriers of all CTAs are kept in; `%envreg1` and `%envreg2` are its halves.
     pub(crate) workspace: u64,
     /// The number of clusters that have begun or were canceled, in the order in which they begin.

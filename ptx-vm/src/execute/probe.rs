@@ -131,6 +131,7 @@ const fn is_pure(action: Action) -> bool {
             | Action::WarpgroupFence
             | Action::WarpgroupCommit
             | Action::WarpgroupWait
+            | Action::OpaqueQuery
     )
 }
 
@@ -150,6 +151,8 @@ const fn has_observed_effects(action: Action) -> bool {
             | Action::FragmentLoad
             | Action::FragmentStore
             | Action::WarpgroupMultiply
+            | Action::TextureFetch
+            | Action::SurfaceAccess
     )
 }
 

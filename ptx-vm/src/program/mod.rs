@@ -26,7 +26,7 @@ pub(crate) use step::{
     Guard, Passed, Step, Target, Window,
 };
 pub(crate) use variables::{
-    CODE, CODE_BYTES, LOCAL, Object, PARAMETERS, Placement, SHARED, SHARED_STRIDE, Variables,
+    CODE, CODE_BYTES, HANDLE, LOCAL, Object, PARAMETERS, Placement, SHARED, SHARED_STRIDE, Variables,
     window,
 };
 

@@ -32,6 +32,9 @@ pub(crate) const CODE_BYTES: u64 = 16;
 /// Bytes between variables in `.global` and `.const`.
 const GAP: u64 = 16;
 
+/// The bytes of a variable for a texture, a sampler or a surface.
+pub(crate) const HANDLE: u64 = 8;
+
 /// A value that is written into a variable before the first launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Initial {
@@ -223,13 +226,16 @@ impl Variables {
             let space = decl.space.base();
             if !matches!(
                 space,
-                StateSpace::Global | StateSpace::Const | StateSpace::Shared
+                StateSpace::Global | StateSpace::Const | StateSpace::Shared | StateSpace::Tex
             ) {
                 continue;
             }
             for declarator in scope.declarations.declarators(id) {
                 let layout = decl.layout(declarator, scope.pool);
-                let (size, align) = layout.map_or((Some(8), 8), |l| (l.size, l.align));
+                let (size, align) = match layout {
+                    Some(layout) => (layout.size, layout.align),
+                    None => (Some(opaque_bytes(declarator, scope.pool)), HANDLE),
+                };
                 let count = scope.pool.integer(declarator.count);
                 let stride = size
                     .unwrap_or(0)
@@ -571,6 +577,17 @@ impl Value {
         bytes.resize(element_bytes as usize, 0);
         bytes
     }
+}
+
+/// The bytes of variables for textures, samplers or surfaces, whose size the manual leaves open: an array has the declared number of elements.
+fn opaque_bytes(declarator: &Declarator, pool: &OperandPool) -> u64 {
+    let sizes = pool.slice(declarator.dims).iter();
+    let elements = sizes.map(|size| match (pool.integer(*size), declarator.init) {
+        (Some(size), _) => u64::try_from(size).unwrap_or(1),
+        (None, Operand::Vector(list)) => pool.list(list).len() as u64,
+        (None, _) => 1,
+    });
+    elements.fold(HANDLE, u64::saturating_mul)
 }
 
 /// The base of a space among the generic addresses.

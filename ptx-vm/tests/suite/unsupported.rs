@@ -45,10 +45,10 @@ fn a_multimem_address_has_one_location() {
 }
 
 #[test]
-fn an_instruction_of_textures_ends_the_run() {
+fn a_texture_that_is_not_bound_ends_the_run() {
     let body = "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [image, {%r1}];";
     let error = run("sm_90", ".global .texref image;", body).unwrap_err();
-    let why = StopReason::Unsupported("it reads a texture".into());
+    let why = StopReason::Invalid("`image` is not bound to a texture".into());
     assert_eq!(error.reason, why);
     assert!(error.to_string().contains("tex.1d.v4.f32.s32"), "{error}");
 }
@@ -71,7 +71,7 @@ fn requests_to_cancel_clusters_are_refused() {
 fn what_ends_a_run_is_known_before() {
     use ptx_isa::Action;
     assert!(ptx_vm::performs(Action::Shuffle));
-    assert!(!ptx_vm::performs(Action::TextureFetch));
+    assert!(!ptx_vm::performs(Action::Undescribed));
 }
 
 #[test]

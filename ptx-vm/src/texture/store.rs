@@ -1,0 +1,322 @@
+//! The arrays, textures, samplers and surfaces of a device, and the variables that are bound to them.
+
+use core::ops::Range;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ptx_ir::Module;
+
+use super::declared::{DeclaredProperties, opaque_variables};
+use super::description::{ArrayDescription, Sampler, TexelBox, TextureDescription, TextureError};
+use super::sample::TexelAddress;
+use crate::program::Variables;
+use ptx_isa::ScalarType;
+
+/// The handle of the first object. No memory has such an address.
+const FIRST_HANDLE: u64 = 0x7400_0000_0000;
+/// The difference between the handles of consecutive objects.
+const HANDLE_STRIDE: u64 = 16;
+/// The maximum number of objects and of arrays, as in a context of the driver.
+const MAX_OBJECTS: usize = 1 << 20;
+/// The maximum number of parts of an array that are not resident.
+const MAX_ABSENT_PARTS: usize = 256;
+/// Rows begin at multiples of these bytes, so that accesses of up to 16 bytes to a surface are aligned in memory.
+const ROW_ALIGN: u64 = 16;
+
+/// The types of variables for textures, samplers and surfaces.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum OpaqueKind {
+    Texture,
+    Sampler,
+    Surface,
+}
+
+impl OpaqueKind {
+    pub(crate) const fn of(ty: ScalarType) -> Option<Self> {
+        match ty {
+            ScalarType::Texref => Some(Self::Texture),
+            ScalarType::Samplerref => Some(Self::Sampler),
+            ScalarType::Surfref => Some(Self::Surface),
+            _ => None,
+        }
+    }
+
+    /// The words for an object of the kind in a message.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Texture => "a texture",
+            Self::Sampler => "a sampler",
+            Self::Surface => "a surface",
+        }
+    }
+}
+
+/// The memory of an array, or linear memory that is read as a texture.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ArrayData {
+    pub(crate) description: ArrayDescription,
+    /// The address in global memory.
+    address: u64,
+    /// The number of bytes from a row of the base level to the next one, if it is not the default.
+    pitch: Option<u64>,
+    /// It is linear memory of the program, without the layout of an array.
+    pub(crate) is_linear: bool,
+    /// The parts whose texels are not in memory.
+    absent: Vec<TexelBox>,
+}
+
+impl ArrayData {
+    pub(crate) const fn new(description: ArrayDescription, address: u64) -> Self {
+        Self {
+            description,
+            address,
+            pitch: None,
+            is_linear: false,
+            absent: Vec::new(),
+        }
+    }
+
+    /// Linear memory of the program, with a distance between rows.
+    pub(crate) const fn linear(
+        description: ArrayDescription,
+        address: u64,
+        pitch: Option<u64>,
+    ) -> Self {
+        Self {
+            description,
+            address,
+            pitch,
+            is_linear: true,
+            absent: Vec::new(),
+        }
+    }
+
+    /// The bytes of the texels of a row of a level.
+    pub(crate) fn row_bytes(&self, level: u32) -> u64 {
+        let [width, ..] = self.description.level_size(level).map(u64::from);
+        width * u64::from(self.description.samples) * u64::from(self.description.format.bytes())
+    }
+
+    /// The bytes from a row of a level to the next one.
+    fn row_stride(&self, level: u32) -> u64 {
+        let stride = self.row_bytes(level).next_multiple_of(ROW_ALIGN);
+        self.pitch.unwrap_or(stride)
+    }
+
+    /// The bytes of a level with the padding of its rows.
+    fn padded_level_bytes(&self, level: u32) -> u64 {
+        let [_, height, depth] = self.description.level_size(level).map(u64::from);
+        self.row_stride(level) * height * depth * u64::from(self.description.images())
+    }
+
+    /// The number of bytes of all levels.
+    pub(crate) fn bytes(&self) -> u64 {
+        let levels = 0..self.description.levels;
+        levels.map(|level| self.padded_level_bytes(level)).sum()
+    }
+
+    /// The address of the first byte of a row of a level, by the number of its image, and its z and y.
+    pub(crate) fn row(&self, level: u32, image: u32, [y, z]: [u32; 2]) -> u64 {
+        let [_, height, depth] = self.description.level_size(level).map(u64::from);
+        let start: u64 = (0..level).map(|l| self.padded_level_bytes(l)).sum();
+        let slice = u64::from(image) * depth + u64::from(z);
+        let row = slice * height + u64::from(y);
+        self.address + start + row * self.row_stride(level)
+    }
+
+    /// The address of a texel.
+    pub(crate) fn texel(&self, texel: TexelAddress) -> u64 {
+        let [x, y, z] = texel.position;
+        let samples = u64::from(self.description.samples);
+        let number = u64::from(x) * samples + u64::from(texel.sample);
+        self.row(texel.level, texel.image, [y, z])
+            + number * u64::from(self.description.format.bytes())
+    }
+
+    /// Whether a texel is in memory. Linear in the number of absent parts.
+    pub(crate) fn is_resident(&self, texel: &TexelAddress) -> bool {
+        !self.absent.iter().any(|part| {
+            part.level == texel.level
+                && part.layer.is_none_or(|layer| layer == texel.image)
+                && (0..3).all(|dimension| {
+                    texel.position[dimension]
+                        .checked_sub(part.start[dimension])
+                        .is_some_and(|offset| offset < part.size[dimension])
+                })
+        })
+    }
+
+    pub(crate) fn add_absent(&mut self, part: TexelBox) -> Result<(), TextureError> {
+        if self.absent.len() >= MAX_ABSENT_PARTS {
+            return Err(TextureError::new(format!(
+                "an array has at most {MAX_ABSENT_PARTS} parts that are not resident"
+            )));
+        }
+        self.absent.push(part);
+        Ok(())
+    }
+}
+
+/// A texture: an array and how it is read.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct TextureObject {
+    pub(crate) array: Arc<ArrayData>,
+    pub(crate) description: TextureDescription,
+}
+
+/// A surface: a level of an array.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct SurfaceObject {
+    pub(crate) array: Arc<ArrayData>,
+    pub(crate) level: u32,
+}
+
+/// An object that a handle denotes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum OpaqueObject {
+    Texture(TextureObject),
+    Sampler(Sampler),
+    Surface(SurfaceObject),
+}
+
+impl OpaqueObject {
+    pub(crate) const fn kind(&self) -> OpaqueKind {
+        match self {
+            Self::Texture(_) => OpaqueKind::Texture,
+            Self::Sampler(_) => OpaqueKind::Sampler,
+            Self::Surface(_) => OpaqueKind::Surface,
+        }
+    }
+}
+
+/// A variable for a texture, a sampler or a surface.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct OpaqueVariable {
+    pub(crate) name: Box<str>,
+    pub(crate) kind: OpaqueKind,
+    pub(crate) declared: DeclaredProperties,
+    /// The object that the variable is bound to.
+    pub(crate) object: Option<OpaqueObject>,
+}
+
+/// The arrays, textures, samplers and surfaces.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextureStore {
+    arrays: Vec<Arc<ArrayData>>,
+    objects: Vec<OpaqueObject>,
+    /// The variables of loaded modules, by their addresses.
+    variables: HashMap<u64, OpaqueVariable>,
+}
+
+/// What an instruction finds at a handle or an address.
+pub(crate) enum Resolved<'s> {
+    Object(&'s OpaqueObject),
+    Variable(&'s OpaqueVariable),
+}
+
+impl TextureStore {
+    /// Adds the variables of a module for textures, samplers and surfaces.
+    pub(crate) fn declare_module(&mut self, module: &Module, variables: &Variables) {
+        self.variables
+            .extend(opaque_variables(module, &variables.ranges));
+    }
+
+    /// Removes the variables of a range of addresses. Linear in the number of such variables of the device.
+    pub(crate) fn remove_variables(&mut self, range: Range<u64>) {
+        self.variables.retain(|address, _| !range.contains(address));
+    }
+
+    /// Adds an array and returns its number.
+    pub(crate) fn add_array(&mut self, array: ArrayData) -> Result<usize, TextureError> {
+        if self.arrays.len() >= MAX_OBJECTS {
+            return Err(TextureError::new(format!(
+                "there are at most {MAX_OBJECTS} arrays"
+            )));
+        }
+        self.arrays.push(Arc::new(array));
+        Ok(self.arrays.len() - 1)
+    }
+
+    /// Replaces an array, also in the objects that use it. Linear in the number of objects.
+    pub(crate) fn replace_array(&mut self, number: usize, array: ArrayData) {
+        let Some(old) = self.arrays.get_mut(number) else {
+            return;
+        };
+        let old = core::mem::replace(old, Arc::new(array));
+        let new = Arc::clone(&self.arrays[number]);
+        let bound = self
+            .variables
+            .values_mut()
+            .filter_map(|v| v.object.as_mut());
+        for object in self.objects.iter_mut().chain(bound) {
+            match object {
+                OpaqueObject::Texture(TextureObject { array, .. })
+                | OpaqueObject::Surface(SurfaceObject { array, .. })
+                    if Arc::ptr_eq(array, &old) =>
+                {
+                    *array = Arc::clone(&new);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn array(&self, number: usize) -> Result<&Arc<ArrayData>, TextureError> {
+        let array = self.arrays.get(number);
+        array.ok_or_else(|| TextureError::new("the array belongs to another device"))
+    }
+
+    /// Adds an object and returns its handle.
+    pub(crate) fn add_object(&mut self, object: OpaqueObject) -> Result<u64, TextureError> {
+        if self.objects.len() >= MAX_OBJECTS {
+            return Err(TextureError::new(format!(
+                "there are at most {MAX_OBJECTS} textures, samplers and surfaces"
+            )));
+        }
+        self.objects.push(object);
+        Ok(FIRST_HANDLE + HANDLE_STRIDE * (self.objects.len() as u64 - 1))
+    }
+
+    /// The object of a handle.
+    fn object(&self, handle: u64) -> Option<&OpaqueObject> {
+        let offset = handle.checked_sub(FIRST_HANDLE)?;
+        let index = usize::try_from(offset / HANDLE_STRIDE).ok()?;
+        let object = self.objects.get(index)?;
+        offset.is_multiple_of(HANDLE_STRIDE).then_some(object)
+    }
+
+    /// The object or the variable that a value denotes.
+    pub(crate) fn resolve(&self, value: u64) -> Option<Resolved<'_>> {
+        if let Some(object) = self.object(value) {
+            return Some(Resolved::Object(object));
+        }
+        self.variables.get(&value).map(Resolved::Variable)
+    }
+
+    pub(crate) fn variable(&self, address: u64) -> Option<&OpaqueVariable> {
+        self.variables.get(&address)
+    }
+
+    /// Binds a variable to the object of a handle.
+    pub(crate) fn bind(&mut self, address: u64, handle: u64) -> Result<(), TextureError> {
+        let object = self.object(handle).cloned();
+        let object = object.ok_or_else(|| {
+            TextureError::new(format!(
+                "expected the handle of a texture, a sampler or a surface, found {handle:#x}"
+            ))
+        })?;
+        let variable = self.variables.get_mut(&address).ok_or_else(|| {
+            TextureError::new("expected a variable of type .texref, .samplerref or .surfref")
+        })?;
+        if variable.kind != object.kind() {
+            return Err(TextureError::new(format!(
+                "`{}` is a variable for {}, found {}",
+                variable.name,
+                variable.kind.name(),
+                object.kind().name()
+            )));
+        }
+        variable.object = Some(object);
+        Ok(())
+    }
+}

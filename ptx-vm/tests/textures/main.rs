@@ -1,0 +1,12 @@
+//! Textures and surfaces against the formulas of the CUDA programming guide, written as slow code.
+#![allow(clippy::unwrap_used, clippy::panic)] // tests
+
+mod addressing;
+mod cubes;
+mod formats;
+mod kernels;
+mod levels;
+mod properties;
+mod reads;
+mod reference;
+mod surfaces;
