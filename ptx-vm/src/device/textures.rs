@@ -77,6 +77,22 @@ impl Device<'_> {
         Ok(bytes)
     }
 
+    /// Marks a level of an array as written by the host, so that [`Checker::Initcheck`](crate::Checker::Initcheck) does not report reads of it.
+    ///
+    /// # Errors
+    ///
+    /// If the array has no such level.
+    pub fn set_array_written(&mut self, array: Array, level: u32) -> Result<(), RunError> {
+        let data = Arc::clone(self.state.textures.array(array.0).map_err(impossible)?);
+        let level_bytes = data.description.level_bytes(level);
+        check_level_bytes(&data.description, level, level_bytes)?;
+        let row_bytes = data.row_bytes(level);
+        for address in rows(&data, level) {
+            self.set_written(address, row_bytes);
+        }
+        Ok(())
+    }
+
     /// Removes a part of an array from memory, as of sparse arrays: reads of its texels give zero, and the predicate of the instruction is false.
     ///
     /// # Errors
@@ -190,7 +206,9 @@ impl Device<'_> {
             array,
             description: *description,
         };
-        self.state.textures.add_object(OpaqueObject::Texture(object))
+        self.state
+            .textures
+            .add_object(OpaqueObject::Texture(object))
     }
 
     /// Creates a sampler for modules with the target option `texmode_independent`, and returns its handle. Coordinates are normalized if both the sampler and
@@ -200,7 +218,9 @@ impl Device<'_> {
     ///
     /// If there are too many objects.
     pub fn create_sampler(&mut self, sampler: &Sampler) -> Result<u64, TextureError> {
-        self.state.textures.add_object(OpaqueObject::Sampler(*sampler))
+        self.state
+            .textures
+            .add_object(OpaqueObject::Sampler(*sampler))
     }
 
     /// Creates a surface that accesses a level of an array, and returns its handle.
@@ -222,7 +242,9 @@ impl Device<'_> {
             ));
         }
         let object = SurfaceObject { array, level };
-        self.state.textures.add_object(OpaqueObject::Surface(object))
+        self.state
+            .textures
+            .add_object(OpaqueObject::Surface(object))
     }
 
     /// Binds a variable of a module of type `.texref`, `.samplerref` or `.surfref`, or an element of an array of them such as `images[2]`, to the object of a handle.

@@ -26,8 +26,8 @@ pub(crate) use step::{
     Guard, Passed, Step, Target, Window,
 };
 pub(crate) use variables::{
-    CODE, CODE_BYTES, HANDLE, LOCAL, Object, PARAMETERS, Placement, SHARED, SHARED_STRIDE, Variables,
-    window,
+    CODE, CODE_BYTES, HANDLE, LOCAL, Object, PARAMETERS, Placement, SHARED, SHARED_STRIDE,
+    Variables, window,
 };
 
 use sharing::Sharing;

@@ -8,6 +8,7 @@ mod format;
 mod query;
 mod sample;
 mod store;
+mod text;
 
 pub use description::{
     AddressMode, Array, ArrayDescription, ColorEncoding, Comparison, Coordinates, CubeEdges,

@@ -263,6 +263,6 @@ fn gradients_of_directions_select_a_level() {
     });
     let levels: Vec<u32> = values.iter().map(|v| v.numbers()[0] as u32 / 100).collect();
     // The texel in the middle of face 0 has a number above 100 in level 0.
-    assert_eq!(levels[..2], [2 + (3 * 16 + 3) / 100, 3]);
+    assert_eq!(levels[..2], [2, 3]);
     assert_eq!(values[2].numbers()[0], 32.0 * 64.0 + 32.0);
 }

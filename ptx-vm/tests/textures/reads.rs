@@ -19,21 +19,29 @@ fn integers(numbers: &[i32]) -> Operands {
     words
 }
 
-#[test]
-fn integer_coordinates_are_numbers_of_texels() {
-    let mut random = fastrand::Rng::with_seed(6);
-    // The number of indices before the coordinates, of samples and of layers.
-    for (geometry, dimensions, samples, layers) in [
-        (".1d", 1, 1, None),
-        (".2d", 2, 1, None),
-        (".3d", 3, 1, None),
-        (".a1d", 1, 1, Some(3)),
-        (".a2d", 2, 1, Some(3)),
-        (".2dms", 2, 4, None),
-        (".a2dms", 2, 2, Some(3)),
-    ] {
-        let [width, height, depth] = [5, 4, 3];
-        let extent = match dimensions {
+/// A geometry, whose array has at most 5 × 4 × 3 texels in a layer.
+struct Geometry {
+    name: &'static str,
+    dimensions: usize,
+    samples: i32,
+    layers: Option<u32>,
+}
+
+impl Geometry {
+    fn size(&self) -> [i32; 3] {
+        let size = [5, 4, 3];
+        std::array::from_fn(|dimension| {
+            if dimension < self.dimensions {
+                size[dimension]
+            } else {
+                1
+            }
+        })
+    }
+
+    fn description(&self) -> ArrayDescription {
+        let [width, height, depth] = self.size().map(i32::cast_unsigned);
+        let extent = match self.dimensions {
             1 => Extent::Line { width },
             2 => Extent::Image { width, height },
             _ => Extent::Volume {
@@ -42,53 +50,78 @@ fn integer_coordinates_are_numbers_of_texels() {
                 depth,
             },
         };
-        let size = [
-            5,
-            if dimensions > 1 { 4 } else { 1 },
-            if dimensions > 2 { 3 } else { 1 },
-        ];
-        let images = layers.unwrap_or(1) as i32;
-        let count = size.iter().product::<i32>() * images * samples;
-        let texels: Vec<u8> = (0..count)
+        let mut description =
+            ArrayDescription::new(extent, NUMBERS).samples(self.samples.cast_unsigned());
+        description.layers = self.layers;
+        description
+    }
+
+    /// The operands of a read with random coordinates and offsets, and its result: the texels are numbered from 1.
+    fn random_read(&self, random: &mut fastrand::Rng) -> ([u32; 8], f32) {
+        let size = self.size();
+        let images = self.layers.unwrap_or(1).cast_signed();
+        let coordinates = size.map(|n| random.i32(-2..n + 2));
+        let offsets = [0; 3].map(|_: i32| random.i32(-8..8) / 4);
+        let layer = random.i32(0..images + 1);
+        let sample = random.i32(0..self.samples + 1);
+        let [x, y, z] = coordinates;
+        let coordinates = match self.name {
+            ".a1d" => vec![layer, x],
+            ".a2d" => vec![layer, x, y],
+            ".2dms" => vec![sample, x, y],
+            ".a2dms" => vec![sample, layer, x, y],
+            _ => vec![x, y, z],
+        };
+        let mut operands = integers(&coordinates);
+        for (word, offset) in operands[4..].iter_mut().zip(offsets) {
+            *word = offset.cast_unsigned();
+        }
+        let sums = [x + offsets[0], y + offsets[1], z + offsets[2]];
+        let [x, y, z] = std::array::from_fn(|dimension| {
+            if dimension < self.dimensions {
+                sums[dimension]
+            } else {
+                0
+            }
+        });
+        let layer = if self.layers.is_some() { layer } else { 0 };
+        let sample = if self.samples > 1 { sample } else { 0 };
+        let is_inside = [x, y, z, layer, sample]
+            .into_iter()
+            .zip([size[0], size[1], size[2], images, self.samples])
+            .all(|(number, count)| (0..count).contains(&number));
+        let index = (((layer * size[2] + z) * size[1] + y) * size[0] + x) * self.samples + sample;
+        (operands, if is_inside { index as f32 + 1.0 } else { 0.0 })
+    }
+}
+
+#[test]
+fn integer_coordinates_are_numbers_of_texels() {
+    let mut random = fastrand::Rng::with_seed(6);
+    for (name, dimensions, samples, layers) in [
+        (".1d", 1, 1, None),
+        (".2d", 2, 1, None),
+        (".3d", 3, 1, None),
+        (".a1d", 1, 1, Some(3)),
+        (".a2d", 2, 1, Some(3)),
+        (".2dms", 2, 4, None),
+        (".a2dms", 2, 2, Some(3)),
+    ] {
+        let geometry = Geometry {
+            name,
+            dimensions,
+            samples,
+            layers,
+        };
+        let description = geometry.description();
+        let texels: Vec<u8> = (0..description.level_bytes(0) / 4)
             .flat_map(|n| (n as f32 + 1.0).to_le_bytes())
             .collect();
-        let mut operands = Vec::new();
-        let mut expected = Vec::new();
-        for _ in 0..192 {
-            let [x, y, z] = size.map(|n| random.i32(-2..n + 2));
-            let [offset_x, offset_y, offset_z] = [0; 3].map(|_: i32| random.i32(-8..8) / 4);
-            let layer = random.i32(0..images + 1);
-            let sample = random.i32(0..samples + 1);
-            let coordinates = match geometry {
-                ".a1d" => vec![layer, x],
-                ".a2d" => vec![layer, x, y],
-                ".2dms" => vec![sample, x, y],
-                ".a2dms" => vec![sample, layer, x, y],
-                _ => vec![x, y, z],
-            };
-            let mut all = integers(&coordinates);
-            for (word, offset) in all[4..].iter_mut().zip([offset_x, offset_y, offset_z]) {
-                *word = offset.cast_unsigned();
-            }
-            operands.push(all);
-            let position = [
-                x + offset_x,
-                if dimensions > 1 { y + offset_y } else { 0 },
-                if dimensions > 2 { z + offset_z } else { 0 },
-            ];
-            let layer = if layers.is_some() { layer } else { 0 };
-            let sample = if samples > 1 { sample } else { 0 };
-            let is_inside = position
-                .iter()
-                .zip(size)
-                .all(|(n, size)| (0..size).contains(n))
-                && layer < images
-                && sample < samples;
-            let [x, y, z] = position;
-            let index = (((layer * size[2] + z) * size[1] + y) * size[0] + x) * samples + sample;
-            expected.push(if is_inside { index as f32 + 1.0 } else { 0.0 });
-        }
-        let mut read = Read::new(geometry);
+        let reads: Vec<_> = (0..192)
+            .map(|_| geometry.random_read(&mut random))
+            .collect();
+        let operands: Vec<_> = reads.iter().map(|(operands, _)| *operands).collect();
+        let mut read = Read::new(name);
         read.coordinates = ".s32";
         read.further = match dimensions {
             1 => ", {%c4}",
@@ -96,21 +129,14 @@ fn integer_coordinates_are_numbers_of_texels() {
             _ => ", {%c4, %c5, %c6, %c7}",
         };
         let values = run(&read, &operands, |machine| {
-            let mut description = ArrayDescription::new(extent, NUMBERS).samples(samples as u32);
-            description.layers = layers;
             let array = machine.create_array(&description).unwrap();
             machine.write_array(array, 0, &texels).unwrap();
             // Neither the address mode nor the unit of coordinates matters.
-            let sampler = Sampler::default().normalized();
-            [
-                machine
-                    .create_texture(array, &TextureDescription::new(sampler))
-                    .unwrap(),
-                0,
-            ]
+            let texture = TextureDescription::new(Sampler::default().normalized());
+            [machine.create_texture(array, &texture).unwrap(), 0]
         });
-        for ((values, expected), operands) in values.iter().zip(expected).zip(operands) {
-            assert_eq!(values.numbers()[0], expected, "{geometry} {operands:?}");
+        for (values, (operands, expected)) in values.iter().zip(reads) {
+            assert_eq!(values.numbers()[0], expected, "{name} {operands:?}");
         }
     }
 }

@@ -88,8 +88,8 @@ impl Reference {
         for corner in 0..1 << dimensions {
             let mut weight = 1.0;
             let mut numbers = Vec::new();
-            for dimension in 0..dimensions {
-                let t = self.coordinate(coordinates[dimension], dimension) - 0.5;
+            for (dimension, coordinate) in coordinates[..dimensions].iter().enumerate() {
+                let t = self.coordinate(*coordinate, dimension) - 0.5;
                 let fraction = ((t - t.floor()) * 256.0).round() / 256.0;
                 let is_upper = corner >> dimension & 1 == 1;
                 weight *= if is_upper { fraction } else { 1.0 - fraction };
