@@ -1,6 +1,6 @@
 //! The last accesses to each memory location, and the race check of new accesses.
 
-use super::clock::Clock;
+use super::clock::{Clock, FencedAccesses};
 use super::locations::{AccessNumber, Records};
 use super::published::Scope;
 use crate::execute::Clusters;
@@ -28,8 +28,8 @@ pub(super) struct NewAccess<'c> {
     pub(super) clock: &'c Clock,
     /// The lanes may have acquired times of other warps since the last barrier of all threads of the CTA.
     pub(super) informed: bool,
-    /// The access is a read through the asynchronous proxy.
-    pub(super) reads_by_async_proxy: bool,
+    /// The proxy fence that a read through another than the generic proxy needs after earlier writes.
+    pub(super) needed_fence: Option<FencedAccesses>,
 }
 
 /// The accesses of a location with which later ones may race.
@@ -174,12 +174,13 @@ impl Accesses {
         self.race(new, lane_access, records).is_some()
     }
 
-    /// A write through the generic proxy that happens before a new read through the asynchronous proxy, without a fence between the proxies.
+    /// A write through the generic proxy that happens before a new read through another one, without the fence between the proxies that it needs.
     pub(super) fn unfenced_write(
         &self,
         new: &NewAccess<'_>,
         records: &Records,
     ) -> Option<LaneAccess> {
+        let needed_fence = new.needed_fence?;
         let is_unfenced = |earlier: &&LaneAccess| {
             earlier.number.writes()
                 && records.get(earlier.number).is_some_and(|access| {
@@ -187,7 +188,7 @@ impl Accesses {
                         && !access.is_asynchronous()
                         && lanes(earlier.lanes).any(|lane| {
                             let slot = u32::from(access.first) + lane as u32;
-                            let fenced = new.clock.fenced(access.block.into(), slot, new.is_shared);
+                            let fenced = new.clock.fenced(access.block.into(), slot, needed_fence);
                             fenced < access.time
                         })
                 })

@@ -7,11 +7,17 @@ use std::sync::Arc;
 /// The times of the threads of a CTA, and after them those of its asynchronous operations.
 pub(super) type Times = Arc<Vec<u32>>;
 
-/// The state spaces in which a proxy fence orders accesses.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct FencedSpaces {
-    pub(super) shared: bool,
-    pub(super) global: bool,
+/// What accesses a proxy fence orders with earlier ones through the generic proxy.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum FencedAccesses {
+    /// Those of the asynchronous proxy to shared memory.
+    Shared,
+    /// Those of the asynchronous proxy to global memory.
+    Global,
+    /// Reads of tensor maps.
+    TensorMaps,
+    /// Reads of data that does not change during the launch: there is no such fence.
+    ReadOnly,
 }
 
 /// The last acquired time of each thread and each asynchronous operation, by CTA. Clones share memory.
@@ -23,9 +29,8 @@ pub(super) struct Clock {
     block_times: Times,
     /// The times of the other CTAs.
     other_blocks: Option<Arc<BTreeMap<u64, Times>>>,
-    /// For accesses to shared and to global memory, the times that fences between the generic and the asynchronous proxy separate from now. They have
-    /// no such times themselves.
-    fenced: [Option<Arc<Self>>; 2],
+    /// For each of [`FencedAccesses`], the times that proxy fences separate from now. They have no such times themselves.
+    fenced: [Option<Arc<Self>>; 4],
 }
 
 impl Clock {
@@ -35,26 +40,24 @@ impl Clock {
             block,
             block_times: Times::default(),
             other_blocks: None,
-            fenced: [None, None],
+            fenced: [const { None }; 4],
         }
     }
 
-    /// Executes a fence between the generic and the asynchronous proxy for accesses to some spaces: it comes after all acquired times.
-    pub(super) fn fence_proxy(&mut self, spaces: FencedSpaces) {
+    /// Executes a proxy fence for some accesses: it comes after all acquired times.
+    pub(super) fn fence_proxy(&mut self, accesses: &[FencedAccesses]) {
         let times = Arc::new(Self {
-            fenced: [None, None],
+            fenced: [const { None }; 4],
             ..self.clone()
         });
-        for (fenced, is_fenced) in self.fenced.iter_mut().zip([spaces.shared, spaces.global]) {
-            if is_fenced {
-                *fenced = Some(Arc::clone(&times));
-            }
+        for kind in accesses {
+            self.fenced[*kind as usize] = Some(Arc::clone(&times));
         }
     }
 
-    /// The last acquired time of a thread before a fence between the generic and the asynchronous proxy; 0 without one.
-    pub(super) fn fenced(&self, block: u64, slot: u32, is_shared: bool) -> u32 {
-        let fenced = &self.fenced[usize::from(!is_shared)];
+    /// The last acquired time of a thread before a proxy fence for some accesses; 0 without one.
+    pub(super) fn fenced(&self, block: u64, slot: u32, accesses: FencedAccesses) -> u32 {
+        let fenced = &self.fenced[accesses as usize];
         fenced.as_ref().map_or(0, |fenced| fenced.get(block, slot))
     }
 

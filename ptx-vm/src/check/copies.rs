@@ -8,7 +8,7 @@ use super::memcheck::describe_access;
 use super::racecheck::RacingAccess;
 use super::report::{Actor, Text};
 use super::sync_state::CopyKind;
-use crate::execute::{Execution, Memory, Touch};
+use crate::execute::{Execution, Grid, Memory, Touch};
 use crate::lanes::{LANES, lanes};
 use crate::program::Act;
 
@@ -97,7 +97,9 @@ impl Checkers {
             };
             for lane in lanes(starting) {
                 for kind in CopyKind::all_of(completion) {
-                    sync.copies(first + lane as u32, *kind).started += 1;
+                    let copies = sync.copies(first + lane as u32, *kind);
+                    copies.started += 1;
+                    copies.last_site = site;
                 }
             }
         }
@@ -130,6 +132,7 @@ impl Checkers {
                     None => copies.started,
                 },
             };
+            copies.awaited = copies.awaited.max(complete);
             let slot = copies.slot;
             let clock = &mut self.own_warp(execution).clock;
             clock.acquire_operation(1 << lane, slot, complete);
@@ -148,12 +151,14 @@ impl Checkers {
             state.count();
             return;
         }
-        let pending = act.place(0).map_or(0, |place| execution.get(place, 0));
+        let pending = act.place(0).map_or(0, |place| execution.get(place, 0)) as usize;
+        let products = state.sync.copies(first, CopyKind::Products);
+        let complete_groups = products.groups.len().saturating_sub(pending);
         let first_warp = first / WARPGROUP * WARPGROUP;
         for warp in (first_warp..first_warp + WARPGROUP).step_by(LANES) {
             let sync = &mut self.block(execution.grid, block).sync;
             let products = sync.copies(warp, CopyKind::Products);
-            let (slot, complete) = (products.slot, products.complete(pending as usize));
+            let (slot, complete) = (products.slot, products.complete_in(complete_groups));
             let clock = &mut self.own_warp(execution).clock;
             let groups: Vec<u32> = clock
                 .groups(execution.active)
@@ -162,6 +167,25 @@ impl Checkers {
             for mask in groups {
                 clock.acquire_operation(mask, slot, complete);
             }
+        }
+    }
+
+    /// Reports bulk copies that may still read the shared memory of a CTA that ended.
+    pub(super) fn report_pending_reads(&mut self, grid: &Grid<'_>, block: u64) {
+        let pending = self.block(grid, block).sync.pending_reads();
+        let sites = std::sync::Arc::clone(&self.sites);
+        for (thread, site) in pending {
+            let actor = Actor {
+                site,
+                block,
+                thread,
+            };
+            self.reports
+                .add(grid, &sites, Code::PendingCopy, actor, || Text {
+                    message: "the CTA ends while the copy may still read its shared memory".into(),
+                    other: None,
+                    help: "wait with `cp.async.bulk.wait_group.read 0` before the thread ends",
+                });
         }
     }
 

@@ -4,11 +4,13 @@ use super::checkers::Checkers;
 use super::memcheck::describe_access;
 use super::report::{Actor, Text};
 use super::sites::{Site, Sites};
+use super::tensor_memory::unwritten_cell;
 use super::uninitialized::{Origin, Traced, TrackedRegister, UnwrittenRead};
 use super::unset::Variable;
 use super::written_bytes::WrittenBytes;
 use crate::execute::{
-    Block, CallFrame, Execution, Grid, LaneStep, Memory, Touch, Unknown, Use, determined,
+    Block, CallFrame, Determined, Execution, Grid, LaneStep, Memory, Touch, Unknown, Use,
+    addend_predicate, determined,
 };
 use crate::lanes::{Place, lanes};
 use crate::program::{Argument, Callee, Function, Step};
@@ -239,6 +241,7 @@ impl Checkers {
             }
             if let Some(tracked) = registers.get_mut(register as usize) {
                 tracked.initialized &= !(1 << lane);
+                tracked.known = 0;
                 tracked.origin = Some(Traced {
                     origin,
                     thread: None,
@@ -272,6 +275,7 @@ impl Checkers {
             variables,
             site,
             site_number,
+            unread: unread_addend(grid, step, call),
         };
         let Some(needed) = tracking.execute(step, |unknown, results| {
             determined(grid, step, call, unknown, results)
@@ -281,7 +285,9 @@ impl Checkers {
         let Traced { origin, thread } = needed.traced;
         let (code, site) = match origin {
             Origin::Register { site, .. } => (Code::UnsetRegister, site),
-            Origin::Memory { site, .. } => (Code::UnwrittenMemory, site),
+            Origin::Memory { site, .. } | Origin::TensorMemory { site, .. } => {
+                (Code::UnwrittenMemory, site)
+            }
         };
         let actor = Actor {
             site,
@@ -450,6 +456,7 @@ impl Origin {
                 }
             }
             Self::Memory { read, .. } => read.text(),
+            Self::TensorMemory { cell, .. } => unwritten_cell(cell, None),
         }
     }
 }
@@ -474,6 +481,25 @@ impl UnwrittenRead {
     }
 }
 
+/// The registers of an addend that an instruction does not read, since its predicate is false.
+fn unread_addend<'a>(grid: &Grid<'a>, step: LaneStep, call: &CallFrame) -> &'a [Place] {
+    let target = grid
+        .program
+        .function(step.function)
+        .and_then(|function| function.steps.get(step.index as usize));
+    let Some(Step::Act(act)) = target.map(|target| &target.step) else {
+        return &[];
+    };
+    match addend_predicate(act) {
+        Some((predicate, places))
+            if lanes(step.active).all(|lane| call.registers.get(predicate, lane) == 0) =>
+        {
+            places
+        }
+        _ => &[],
+    }
+}
+
 /// A needed register that is uninitialized in some lanes.
 struct NeededRegister {
     traced: Traced,
@@ -486,6 +512,8 @@ struct RegisterTracking<'a> {
     variables: &'a [Variable],
     site: &'a Site,
     site_number: u32,
+    /// The registers that the instruction does not read.
+    unread: &'a [Place],
 }
 
 impl RegisterTracking<'_> {
@@ -494,15 +522,23 @@ impl RegisterTracking<'_> {
     fn execute(
         &mut self,
         step: LaneStep,
-        determined: impl FnOnce(&[Unknown], &[Place]) -> u32,
+        determined: impl FnOnce(&[Unknown], &[Place]) -> Determined,
     ) -> Option<NeededRegister> {
         let mut needed = None;
         let mut unknown = Vec::new();
         let mut result_origin = None;
+        let mut known = Determined::default();
         for &register in &self.site.reads {
             let Some(tracked) = self.registers.get_mut(register as usize) else {
                 continue;
             };
+            let is_unread = self
+                .variables
+                .get(register as usize)
+                .is_some_and(|variable| self.unread.contains(&variable.place));
+            if is_unread {
+                continue;
+            }
             let is_guard = self.site.guard == Some(register);
             let reading_lanes = if is_guard { step.mask } else { step.active };
             let missing = reading_lanes & !tracked.initialized;
@@ -517,9 +553,10 @@ impl RegisterTracking<'_> {
                 thread: None,
             });
             if self.site.computes && !is_guard {
+                let known = tracked.known;
                 unknown.extend(self.variables.get(register as usize).map(|v| Unknown {
                     place: v.place,
-                    bits: v.bits,
+                    bits: u128::MAX >> (128 - v.bits.clamp(1, 128)) & !known,
                     lanes: missing,
                 }));
                 result_origin.get_or_insert(traced);
@@ -541,10 +578,17 @@ impl RegisterTracking<'_> {
                 .filter_map(|&register| self.variables.get(register as usize))
                 .map(|variable| variable.place)
                 .collect();
-            uninitialized &= !determined(&unknown, &results);
+            known = determined(&unknown, &results);
+            uninitialized &= !known.lanes;
         }
+        let mut known_bits = known.bits.into_iter();
         for &register in &self.site.writes {
             if let Some(tracked) = self.registers.get_mut(register as usize) {
+                let mut known = known_bits.next().unwrap_or(0);
+                if !(tracked.initialized | step.active) != 0 {
+                    known &= tracked.known;
+                }
+                tracked.known = known;
                 tracked.initialized =
                     tracked.initialized & !step.active | step.active & !uninitialized;
                 tracked.origin = result_origin.or(tracked.origin);

@@ -50,8 +50,13 @@ impl Checkers {
                 )
             }
             (Action::MbarrierInit, _) => {
-                let slot = sync.new_slot();
-                sync.mbarriers.insert(offset, Mbarrier::new(slot, actor));
+                let clock = &mut self.own_warp(execution).clock;
+                let time = clock.times[lane];
+                clock.advance(1 << lane);
+                let (_, state) = self.block_of_rank(execution, operation.rank);
+                let slot = state.sync.new_slot();
+                let object = Mbarrier::new(slot, actor, time);
+                state.sync.mbarriers.insert(offset, object);
                 state.count();
                 return true;
             }
@@ -87,6 +92,7 @@ impl Checkers {
                 return true;
             }
             _ => {
+                self.check_initialization_order(execution, operation);
                 self.arrive(execution, operation);
                 return true;
             }
@@ -100,6 +106,37 @@ impl Checkers {
             help,
         });
         false
+    }
+
+    /// Reports an operation that is not ordered after the initialization of the object by another thread.
+    fn check_initialization_order(
+        &mut self,
+        execution: &Execution<'_>,
+        operation: &MbarrierOperation,
+    ) {
+        if !self.has(Checker::Racecheck) {
+            return;
+        }
+        let (offset, lane) = (operation.offset, operation.lane);
+        let (_, state) = self.block_of_rank(execution, operation.rank);
+        let Some(object) = state.sync.mbarriers.get(&offset) else {
+            return;
+        };
+        let (initialized_by, time) = (object.initialized_by, object.initialized_at);
+        let actor = self.actor(execution, lane);
+        let is_own = (actor.block, actor.thread) == (initialized_by.block, initialized_by.thread);
+        let clock = &self.own_warp(execution).clock;
+        let acquired = clock.equal_lanes(1 << lane).clock;
+        if is_own || acquired.get(initialized_by.block, initialized_by.thread) >= time {
+            return;
+        }
+        self.report(execution, Code::DataRace, lane, || Text {
+            message: format!(
+                "the mbarrier object at {offset:#x} is used without ordering after its initialization by another thread"
+            ),
+            other: Some((initialized_by, "initialized here")),
+            help: "add a barrier between the initialization and the first use by other threads; in other CTAs, a barrier of the cluster after `fence.mbarrier_init`",
+        });
     }
 
     /// Releases the clock of the thread of an arrival to the threads that wait for the phase.

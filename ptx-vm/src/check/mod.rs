@@ -3,7 +3,7 @@
 //! [`checkers::Checkers`] is the observer. `memcheck` uses the [`allocations`] and the static provenance of addresses ([`objects`]). `initcheck`
 //! records [`written_bytes`] and tracks the registers that may be uninitialized when they are read ([`unset`], [`uninitialized`]). `racecheck` stores
 //! the last [`accesses`] to each memory location by number ([`locations`]), and compares their times with the vector clocks of threads ([`clock`],
-//! [`warp_clock`]), which barriers, fences and atomic operations join ([`order`], [`published`]). `synccheck` checks barriers, masks, [`mbarriers`] and
+//! [`warp_clock`]), which barriers, fences and atomic operations join ([`order`], [`published`]); [`proxies`] are compared with proxy fences. `synccheck` checks barriers, masks, [`mbarriers`] and
 //! [`copies`], which are accesses with separate times.
 
 mod accesses;
@@ -19,6 +19,7 @@ mod memcheck;
 mod objects;
 mod observer;
 mod order;
+mod proxies;
 mod published;
 mod racecheck;
 mod report;

@@ -7,6 +7,7 @@ use crate::execute::{
     Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Observer,
     PhaseEvent, Results, Touch, Warp,
 };
+use crate::lanes::Place;
 use crate::memory::tensor::{Allocation, TensorAddress};
 use crate::program::Act;
 
@@ -143,6 +144,17 @@ impl Observer for Checkers {
         }
     }
 
+    fn unwritten_tensor_registers(
+        &mut self,
+        execution: &Execution<'_>,
+        registers: &[(Place, u32)],
+        cell: TensorAddress,
+    ) {
+        if self.has(Checker::Initcheck) {
+            self.track_unwritten_cells(execution, registers, cell);
+        }
+    }
+
     fn kept_tensor_columns(&mut self, grid: &Grid<'_>, block: &Block, allocation: &Allocation) {
         if self.has(Checker::Memcheck) {
             self.report_kept_columns(grid, block, allocation);
@@ -153,6 +165,7 @@ impl Observer for Checkers {
         let block = grid.linear(block.index);
         if self.has(Checker::Synccheck) {
             self.report_missing_lanes(grid, block);
+            self.report_pending_reads(grid, block);
         }
         self.report_attempts(grid, block);
         self.end_block(block);

@@ -4,8 +4,10 @@ use ptx_isa::{Action, StateSpace};
 
 use super::accesses::ASYNCHRONOUS;
 use super::checkers::{Checkers, ClusterPhase};
-use super::clock::{Clock, FencedSpaces};
+use super::clock::{Clock, FencedAccesses};
 use super::published::Scope;
+use super::sites::Site;
+use super::warp_clock::join_read;
 use crate::execute::{BarrierOperands, Block, Execution, Grid, State, Warp};
 use crate::lanes::lanes;
 use crate::program::Act;
@@ -22,14 +24,16 @@ impl Checkers {
             return;
         };
         match act.action {
-            Action::Fence => {
+            // A copy of a tensor map is a release fence.
+            Action::Fence | Action::TensorMapCopy => {
                 let scope = site.scope.unwrap_or(Scope::Device);
                 self.own_warp(execution)
                     .clock
                     .fence(execution.active, scope);
-                if site.async_proxy && self.sites.has_async_proxy {
+                let fenced = fenced_accesses(site, act);
+                if !fenced.is_empty() && self.sites.has_async_proxy {
                     let clock = &mut self.own_warp(execution).clock;
-                    clock.fence_proxy(execution.active, fenced_spaces(act));
+                    clock.fence_proxy(execution.active, &fenced);
                 }
             }
             Action::BarrierArrive => {
@@ -49,6 +53,19 @@ impl Checkers {
                 let phase = self.cluster_phase(execution.grid, block);
                 if let Some(released) = released {
                     join(&mut phase.arrived, released);
+                }
+            }
+            // A fence before an arrival without ordering is what releases.
+            Action::ClusterArrive => {
+                for lane in lanes(execution.active) {
+                    let clock = &self.own_warp(execution).clock;
+                    let fenced = clock.fenced(lane)[Scope::Cluster as usize].clone();
+                    if let Some(fenced) = fenced {
+                        join(
+                            &mut self.cluster_phase(execution.grid, block).arrived,
+                            fenced,
+                        );
+                    }
                 }
             }
             Action::ClusterWait if !waits && site.acquires => self.leave_cluster(execution),
@@ -149,9 +166,10 @@ impl Checkers {
             .map(|warp| (warp.first, warp.groups.mask_in_state(State::Barrier(id))))
             .filter(|(_, mask)| *mask != 0)
             .collect();
+        let mut read = Default::default();
         for &(first, mask) in &waiting {
             let clock = &mut self.warp(grid, linear, first).clock;
-            clock.acquire_read(mask);
+            join_read(&mut read, &clock.read_before_barrier(mask));
             clock.release_into(mask, &mut joined);
         }
         let threads: u32 = waiting.iter().map(|(_, mask)| mask.count_ones()).sum();
@@ -160,22 +178,33 @@ impl Checkers {
         for (first, mask) in waiting {
             let clock = &mut self.warp(grid, linear, first).clock;
             clock.replace(mask, &joined);
+            clock.set_read(mask, &read);
             clock.informed = !is_next_interval;
         }
     }
 }
 
-/// The state spaces that a proxy fence names; all without a name.
-fn fenced_spaces(act: &Act) -> FencedSpaces {
+/// The accesses that a fence orders with earlier ones through the generic proxy: those to the state space that it names, or to all without a name.
+fn fenced_accesses(site: &Site, act: &Act) -> Vec<FencedAccesses> {
+    if site.acquires_tensor_maps {
+        return vec![FencedAccesses::TensorMaps];
+    }
+    if !site.async_proxy {
+        return Vec::new();
+    }
     let named = act
         .modifiers
         .iter()
         .find_map(|modifier| modifier.state_space());
     let named = named.map(StateSpace::base);
-    FencedSpaces {
-        shared: named.is_none_or(|space| space == StateSpace::Shared),
-        global: named.is_none_or(|space| space == StateSpace::Global),
-    }
+    [
+        (FencedAccesses::Shared, StateSpace::Shared),
+        (FencedAccesses::Global, StateSpace::Global),
+    ]
+    .into_iter()
+    .filter(|(_, space)| named.is_none_or(|named| named == *space))
+    .map(|(accesses, _)| accesses)
+    .collect()
 }
 
 fn join(joined: &mut Option<Clock>, clock: Clock) {

@@ -63,15 +63,25 @@ impl Published {
         }
     }
 
-    /// The clocks that a thread of a CTA acquires by a read in a scope.
-    pub(super) fn get(&self, reader: BlockInCluster, scope: Scope) -> impl Iterator<Item = &Clock> {
+    /// The clocks that a thread of a CTA acquires by a read in a scope, with the scope in which each was published.
+    pub(super) fn get(
+        &self,
+        reader: BlockInCluster,
+        scope: Scope,
+    ) -> impl Iterator<Item = (Scope, &Clock)> {
         let device = self.device.as_ref().filter(|_| scope == Scope::Device);
         let cluster = self
             .clusters
             .get(&reader.cluster)
             .filter(|_| scope >= Scope::Cluster);
         let block = self.blocks.get(&reader.block);
-        device.into_iter().chain(cluster).chain(block)
+        [
+            (Scope::Device, device),
+            (Scope::Cluster, cluster),
+            (Scope::Cta, block),
+        ]
+        .into_iter()
+        .filter_map(|(scope, clock)| Some((scope, clock?)))
     }
 }
 

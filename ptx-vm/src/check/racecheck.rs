@@ -6,7 +6,7 @@ use ptx_isa::Action;
 use super::Checker;
 use super::accesses::{ASYNCHRONOUS, Access, Kind, LaneAccess, NewAccess};
 use super::checkers::{Checkers, SyncLocation};
-use super::clock::Clock;
+use super::clock::{Clock, FencedAccesses};
 use super::locations::{LOCATION_BYTES, LocationMut, Locations, Records};
 use super::memcheck::describe_access;
 use super::published::{BlockInCluster, Scope};
@@ -35,16 +35,16 @@ impl RacingAccess {
 }
 
 /// An access that is not ordered with an earlier one.
-struct Race {
-    lane: usize,
+pub(super) struct Race {
+    pub(super) lane: usize,
     /// The address of the first byte of the location.
-    address: u64,
-    earlier: RacingAccess,
+    pub(super) address: u64,
+    pub(super) earlier: RacingAccess,
     /// A read with which the access races as well, if the earlier access is a write.
     read: Option<RacingAccess>,
     kind: Kind,
-    /// The accesses are ordered, but there is no fence between their proxies.
-    is_unfenced: bool,
+    /// The accesses are ordered, but there is no fence between their proxies: the fence that is needed.
+    unfenced: Option<FencedAccesses>,
 }
 
 /// The accesses of lanes with equal clocks.
@@ -57,8 +57,8 @@ struct LaneAccesses<'a> {
     common: Access,
     clusters: Clusters,
     touch: &'a Touch<'a>,
-    /// They are reads through the asynchronous proxy.
-    reads_by_async_proxy: bool,
+    /// The proxy fence that reads through another than the generic proxy need after earlier writes.
+    needed_fence: Option<FencedAccesses>,
 }
 
 impl Checkers {
@@ -129,9 +129,7 @@ impl Checkers {
     ) -> LaneAccesses<'a> {
         let block = execution.grid.linear(execution.block.index);
         let operation = self.operation;
-        let reads_by_async_proxy = touch.usage == Use::Read
-            && self.has(Checker::Racecheck)
-            && self.sites.get(site).is_some_and(|site| site.async_proxy);
+        let needed_fence = self.needed_fence(execution, touch, site);
         let state = self.block(execution.grid, block);
         let interval = state.interval;
         let warp = state.warp(execution.warp.first);
@@ -161,7 +159,7 @@ impl Checkers {
             common,
             clusters: execution.grid.clusters(),
             touch,
-            reads_by_async_proxy: operation.is_some() && reads_by_async_proxy,
+            needed_fence,
         }
     }
 
@@ -188,8 +186,8 @@ impl Checkers {
 
     /// Reports a race, unless both accesses write the same value or the pair of instructions has a report.
     fn report_race(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
-        if race.is_unfenced {
-            return self.report_unfenced(execution, touch, race);
+        if let Some(needed_fence) = race.unfenced {
+            return self.report_unfenced(execution, touch, race, needed_fence);
         }
         let earlier = race.earlier.access;
         let earlier_lane = (race.earlier.lanes & !(1 << race.lane)).trailing_zeros();
@@ -260,26 +258,6 @@ impl Checkers {
         self.report(execution, Code::DataRace, race.lane, || text);
     }
 
-    /// Reports a read through the asynchronous proxy of bytes that were written through the generic one, without a fence between the proxies.
-    fn report_unfenced(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
-        let earlier = race.earlier.access;
-        let access = describe_access(touch.usage, touch.bytes);
-        let memory = memory_name(touch.memory);
-        let other = Actor {
-            site: earlier.site,
-            block: earlier.block.into(),
-            thread: u32::from(earlier.first) + race.earlier.lanes.trailing_zeros() % LANES as u32,
-        };
-        self.report(execution, Code::UnfencedProxy, race.lane, || Text {
-            message: format!(
-                "{access} at {:#x} in {memory} memory by the asynchronous proxy, without a proxy fence after an ordinary write",
-                race.address
-            ),
-            other: Some((other, "the ordinary write")),
-            help: "execute `fence.proxy.async` after the write, before the thread synchronizes with the one that starts the operation",
-        });
-    }
-
     /// Drops the race of a read of a lane that now performs an atomic operation at the location: the read only tried whether the operation is needed.
     fn drop_attempt(&mut self, execution: &Execution<'_>, lane: usize, address: u64) {
         let block = execution.grid.linear(execution.block.index);
@@ -337,13 +315,16 @@ impl Checkers {
             if touch.usage != Use::Write
                 && let Some(published) = self.published.get(&location)
             {
-                let clocks: Vec<Clock> = published.get(block_in_cluster, scope).cloned().collect();
+                let clocks: Vec<(Scope, Clock)> = published
+                    .get(block_in_cluster, scope)
+                    .map(|(scope, clock)| (scope, clock.clone()))
+                    .collect();
                 let warp_clock = &mut self.own_warp(execution).clock;
-                for clock in clocks {
+                for (published_scope, clock) in clocks {
                     if site.acquires {
                         warp_clock.acquire(1 << lane, &clock)
                     } else {
-                        warp_clock.note_read(lane, &clock)
+                        warp_clock.note_read(lane, published_scope, &clock)
                     }
                 }
             }
@@ -383,7 +364,7 @@ impl LaneAccesses<'_> {
             is_shared: matches!(self.touch.memory, Memory::Shared(_)),
             clock: &self.clock,
             informed: self.informed,
-            reads_by_async_proxy: self.reads_by_async_proxy,
+            needed_fence: self.needed_fence,
         };
         while remaining != 0 {
             let first = remaining.trailing_zeros() as usize % LANES;
@@ -442,11 +423,7 @@ impl LaneAccesses<'_> {
             if may_differ && !lanes.is_power_of_two() && accesses.races(new, lanes, records) {
                 added = remaining & remaining.wrapping_neg();
             }
-            let unfenced = if new.reads_by_async_proxy {
-                accesses.unfenced_write(new, records)
-            } else {
-                None
-            };
+            let unfenced = accesses.unfenced_write(new, records);
             while remaining != 0 {
                 if let Some(earlier) = accesses.add(new, added, records)
                     && let Some(racing) = RacingAccess::new(earlier.first, records)
@@ -464,7 +441,7 @@ impl LaneAccesses<'_> {
                         earlier: racing,
                         read,
                         kind: self.common.kind,
-                        is_unfenced: false,
+                        unfenced: None,
                     });
                 } else if let Some(racing) =
                     unfenced.and_then(|write| RacingAccess::new(write, records))
@@ -475,7 +452,7 @@ impl LaneAccesses<'_> {
                         earlier: racing,
                         read: None,
                         kind: self.common.kind,
-                        is_unfenced: true,
+                        unfenced: self.needed_fence,
                     });
                 }
                 remaining &= !added;
@@ -509,10 +486,11 @@ fn stores_same_value(
         .steps
         .get(execution.step_index as usize)
         .map(|target| &target.step);
-    let Some(Step::Store(access)) = step else {
-        return false;
-    };
     let stored_byte = |lane: usize, address: u64| {
+        let Some(Step::Store(access)) = step else {
+            let offset = address.checked_sub(touch.addresses[lane])?;
+            return Some(touch.value?.checked_shr(8 * offset as u32)? as u8);
+        };
         let offset = address.checked_sub(touch.addresses[lane])?;
         let element_bytes = u64::from(access.bytes);
         let place = (*access.places.get((offset / element_bytes) as usize)?)?;
@@ -522,15 +500,16 @@ fn stores_same_value(
     let end = start.saturating_add(touch.bytes);
     (race.address.max(start)..(race.address + LOCATION_BYTES).min(end)).all(|address| {
         let earlier_byte = match storing_lane {
-            Some(lane) => stored_byte(lane, address),
-            None => execution.byte(touch.memory, address),
+            Some(lane) if touch.value.is_none() => stored_byte(lane, address),
+            // Earlier lanes have written accesses that are shown one by one.
+            _ => execution.byte(touch.memory, address),
         };
         earlier_byte.is_some() && earlier_byte == stored_byte(race.lane, address)
     })
 }
 
 /// The name of a memory that several threads access.
-const fn memory_name(memory: Memory) -> &'static str {
+pub(super) const fn memory_name(memory: Memory) -> &'static str {
     match memory {
         Memory::Shared(_) => "shared",
         _ => "global",

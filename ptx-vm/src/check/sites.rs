@@ -27,6 +27,10 @@ pub(super) struct Site {
     pub(super) uniform: bool,
     /// Its accesses are, or as a fence it orders those, of the asynchronous proxy.
     pub(super) async_proxy: bool,
+    /// It is a fence after which reads of tensor maps see earlier writes through the generic proxy.
+    pub(super) acquires_tensor_maps: bool,
+    /// It reads data that does not change during the launch.
+    pub(super) reads_constants: bool,
     /// The completion mechanism of the asynchronous operation that it starts.
     pub(super) starts: Option<Completion>,
     /// It is a load of which only masked bits are used, as in updates of a bit field.
@@ -210,6 +214,8 @@ fn site(facts: &Facts<'_>) -> Site {
         aligned: facts.convergence().is_some(),
         uniform: facts.is_uniform(),
         async_proxy: facts.proxy() == Proxy::Async,
+        reads_constants: facts.proxy() == Proxy::ReadOnly,
+        acquires_tensor_maps: facts.proxy() == Proxy::Tensormap && order == Some(Modifier::Acquire),
         starts: start.map(|(completion, _)| *completion),
         ..Site::default()
     }

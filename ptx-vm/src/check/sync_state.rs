@@ -20,6 +20,8 @@ pub(super) struct Mbarrier {
     pub(super) phase: u32,
     /// The thread that initialized it.
     pub(super) initialized_by: Actor,
+    /// The time of this thread then.
+    pub(super) initialized_at: u32,
     /// The thread that invalidated it.
     pub(super) invalidated_by: Option<Actor>,
     /// The joined clocks of the threads that arrived in the current phase.
@@ -30,11 +32,12 @@ pub(super) struct Mbarrier {
 
 impl Mbarrier {
     /// The state of an object that a thread has just initialized.
-    pub(super) const fn new(slot: u32, initialized_by: Actor) -> Self {
+    pub(super) const fn new(slot: u32, initialized_by: Actor, initialized_at: u32) -> Self {
         Self {
             slot,
             phase: 0,
             initialized_by,
+            initialized_at,
             invalidated_by: None,
             pending: None,
             complete: None,
@@ -87,6 +90,10 @@ pub(super) struct Copies {
     pub(super) slot: u32,
     /// The number of copies that were started.
     pub(super) started: u32,
+    /// The number of copies that the thread awaited.
+    pub(super) awaited: u32,
+    /// The instruction that started the last one.
+    pub(super) last_site: u32,
     /// The number of copies that were started when each group was committed.
     pub(super) groups: Vec<u32>,
 }
@@ -94,9 +101,13 @@ pub(super) struct Copies {
 impl Copies {
     /// The number of copies that are complete if at most `pending_groups` groups are not.
     pub(super) fn complete(&self, pending_groups: usize) -> u32 {
-        let last_complete = self.groups.len().checked_sub(pending_groups + 1);
-        last_complete
-            .and_then(|group| self.groups.get(group))
+        self.complete_in(self.groups.len().saturating_sub(pending_groups))
+    }
+
+    /// The number of copies in the first groups.
+    pub(super) fn complete_in(&self, groups: usize) -> u32 {
+        let last = groups.checked_sub(1);
+        last.and_then(|last| self.groups.get(last))
             .map_or(0, |copies| *copies)
     }
 }
@@ -168,9 +179,25 @@ impl SyncState {
             Copies {
                 slot: *next_slot - 1,
                 started: 0,
+                awaited: 0,
+                last_site: 0,
                 groups: Vec::new(),
             }
         })
+    }
+
+    /// The threads whose bulk copies may still read shared memory, since they did not wait for them, with the instruction that started the last one.
+    pub(super) fn pending_reads(&self) -> Vec<(u32, u32)> {
+        let mut pending: Vec<(u32, u32)> = self
+            .copies
+            .iter()
+            .filter(|((_, kind), copies)| {
+                *kind == CopyKind::BulkRead && copies.awaited < copies.started
+            })
+            .map(|((thread, _), copies)| (*thread, copies.last_site))
+            .collect();
+        pending.sort_unstable();
+        pending
     }
 
     /// The live mbarrier object that contains some of the bytes of a range.

@@ -265,6 +265,10 @@ impl Checkers {
                     format!("not all lanes of the mask {mask:#010x} reach the instruction"),
                     "use a mask of exactly the lanes that reach the instruction",
                 ),
+                State::Warpgroup => (
+                    "not all warps of the warpgroup execute the products that the instruction waits for".into(),
+                    "execute the same products in all four warps of the warpgroup",
+                ),
                 State::Matrix => (
                     "not all lanes of the warp reach the instruction".into(),
                     "move the instruction out of the divergent code",

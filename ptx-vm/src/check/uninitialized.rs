@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::execute::{Memory, Use};
+use crate::memory::tensor::TensorAddress;
 
 /// The reason why a value is uninitialized.
 #[derive(Copy, Clone, Debug)]
@@ -11,6 +12,8 @@ pub(super) enum Origin {
     Register { site: u32, register: u32 },
     /// An instruction read memory that was never written.
     Memory { site: u32, read: UnwrittenRead },
+    /// An instruction read a cell of tensor memory that was never written.
+    TensorMemory { site: u32, cell: TensorAddress },
 }
 
 /// The origin of an uninitialized value.
@@ -39,6 +42,8 @@ pub(super) struct TrackedRegister {
     pub(super) initialized: u32,
     /// The origin of the value in the other lanes; `None` if the register was never written.
     pub(super) origin: Option<Traced>,
+    /// The bits that are initialized in the other lanes as well, such as half of a register that two registers are packed to.
+    pub(super) known: u128,
 }
 
 impl TrackedRegister {

@@ -12,7 +12,7 @@ use ptx_analysis::reaching::{DefId, Reaching, UseId};
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Binding, Body, EntityId as _, FuncId, InstId, Operand, Statement, StmtId};
-use ptx_isa::StateSpace;
+use ptx_isa::{Action, StateSpace};
 
 use super::sites::{MemoryTracking, Site, parameter_variables, variable_name};
 use crate::lanes::Place;
@@ -338,7 +338,11 @@ impl Finder<'_> {
     /// there are many of them.
     fn deferring_loads(&self) -> impl Iterator<Item = StmtId> + '_ {
         self.facts.body().statements().filter_map(|(id, _)| {
-            let mut accesses = self.facts.inst(self.inst(id)?).memory();
+            let facts = self.facts.inst(self.inst(id)?);
+            if facts.action() == Some(Action::TensorLoad) {
+                return Some(id);
+            }
+            let mut accesses = facts.memory();
             let (access, None) = (accesses.next()?, accesses.next()) else {
                 return None;
             };

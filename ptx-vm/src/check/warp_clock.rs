@@ -1,6 +1,6 @@
 //! The vector clocks of the threads of a warp.
 
-use super::clock::{Clock, FencedSpaces};
+use super::clock::{Clock, FencedAccesses};
 use super::published::Scope;
 use crate::lanes::{LANES, lanes};
 
@@ -19,8 +19,11 @@ pub(super) struct WarpClock {
     fences: Vec<[Option<Clock>; 3]>,
     /// Some lane executed a fence.
     has_fenced: bool,
-    /// For each lane, the published clock that it read. The lane acquires it by its next fence.
-    read: Vec<Option<Clock>>,
+    /// For each lane and scope, the clocks published to the threads of this scope that strong reads of the lane saw, or of lanes with which it synchronized.
+    /// The lane acquires them by its next fence of the scope or a wider one.
+    read: Vec<[Option<Clock>; 3]>,
+    /// Some lane may have such a clock.
+    has_read: bool,
 }
 
 /// Lanes of a warp with equal clocks and equal own times.
@@ -41,7 +44,8 @@ impl WarpClock {
             times: [1; LANES],
             fences: vec![Default::default(); LANES],
             has_fenced: false,
-            read: vec![None; LANES],
+            read: vec![Default::default(); LANES],
+            has_read: false,
         }
     }
 
@@ -144,7 +148,8 @@ impl WarpClock {
 
     /// Joins the clocks of lanes that synchronize with each other.
     pub(super) fn synchronize(&mut self, mask: u32) {
-        self.acquire_read(mask);
+        let read = self.read_before_barrier(mask);
+        self.set_read(mask, &read);
         // The memory of the only group is reused.
         if let [(group, clock)] = &mut self.groups[..]
             && *group & !mask == 0
@@ -158,18 +163,55 @@ impl WarpClock {
         }
     }
 
-    /// Acquires the published clocks that lanes read before, as a fence does.
-    pub(super) fn acquire_read(&mut self, mask: u32) {
-        for lane in lanes(mask) {
-            if let Some(clock) = self.read[lane].take() {
-                self.acquire(1 << lane, &clock);
+    /// The clocks that lanes at a barrier read and may acquire by later fences, by scope. A barrier is not a fence in the memory model. But the last CTA of a
+    /// grid that executes a fence, counts itself with an atomic operation and then a barrier is a usual idiom, without another fence before it reads what the
+    /// other CTAs wrote: lanes that have executed a fence acquire the clocks here.
+    pub(super) fn read_before_barrier(&mut self, mask: u32) -> [Option<Clock>; 3] {
+        let mut joined = Default::default();
+        if self.has_read {
+            for lane in lanes(mask) {
+                for index in 0..Scope::ALL.len() {
+                    if self.fences[lane][index].is_some()
+                        && let Some(clock) = self.read[lane][index].take()
+                    {
+                        self.acquire(1 << lane, &clock);
+                    }
+                }
+                join_read(&mut joined, &self.read[lane]);
             }
         }
+        joined
+    }
+
+    /// Adds the clocks that other threads read, with which lanes synchronize.
+    pub(super) fn set_read(&mut self, mask: u32, read: &[Option<Clock>; 3]) {
+        if read.iter().all(Option::is_none) {
+            return;
+        }
+        self.has_read = true;
+        for lane in lanes(mask) {
+            join_read(&mut self.read[lane], read);
+        }
+    }
+
+    /// Acquires the clocks that lanes read before, as a fence of a scope does.
+    fn acquire_read(&mut self, mask: u32, scope: Scope) {
+        if !self.has_read {
+            return;
+        }
+        for lane in lanes(mask) {
+            for index in 0..=scope as usize {
+                if let Some(clock) = self.read[lane][index].take() {
+                    self.acquire(1 << lane, &clock);
+                }
+            }
+        }
+        self.has_read = self.read.iter().flatten().any(Option::is_some);
     }
 
     /// Executes a fence of lanes.
     pub(super) fn fence(&mut self, mask: u32, scope: Scope) {
-        self.acquire_read(mask);
+        self.acquire_read(mask, scope);
         self.has_fenced = true;
         for lane in lanes(mask) {
             let mut clock = self.equal_lanes(1 << lane).clock.clone();
@@ -181,8 +223,8 @@ impl WarpClock {
         self.advance(mask);
     }
 
-    /// Executes a fence of lanes between the generic and the asynchronous proxy.
-    pub(super) fn fence_proxy(&mut self, mask: u32, spaces: FencedSpaces) {
+    /// Executes a proxy fence of lanes.
+    pub(super) fn fence_proxy(&mut self, mask: u32, accesses: &[FencedAccesses]) {
         let mut fenced_groups: Vec<(u32, Clock)> = Vec::new();
         for (group, clock) in &mut self.groups {
             let fencing = *group & mask;
@@ -191,7 +233,7 @@ impl WarpClock {
             }
             let mut fenced = clock.clone();
             fenced.set_lanes(self.first, fencing, &self.times);
-            fenced.fence_proxy(spaces);
+            fenced.fence_proxy(accesses);
             fenced_groups.push((fencing, fenced));
             *group &= !mask;
         }
@@ -211,12 +253,26 @@ impl WarpClock {
         &self.fences[lane]
     }
 
-    /// Records that a lane read a published clock, which it acquires by its next fence.
-    pub(super) fn note_read(&mut self, lane: usize, clock: &Clock) {
-        match &mut self.read[lane] {
-            Some(read) if read.is_same(clock) => {}
-            Some(read) => read.join(clock),
-            read => *read = Some(clock.clone()),
+    /// Records that a lane read a clock that is published to the threads of a scope.
+    pub(super) fn note_read(&mut self, lane: usize, scope: Scope, clock: &Clock) {
+        self.has_read = true;
+        join_into(&mut self.read[lane][scope as usize], clock);
+    }
+}
+
+/// Joins clocks of each scope.
+pub(super) fn join_read(joined: &mut [Option<Clock>; 3], read: &[Option<Clock>; 3]) {
+    for (joined, read) in joined.iter_mut().zip(read) {
+        if let Some(read) = read {
+            join_into(joined, read);
         }
+    }
+}
+
+fn join_into(joined: &mut Option<Clock>, clock: &Clock) {
+    match joined {
+        Some(joined) if joined.is_same(clock) => {}
+        Some(joined) => joined.join(clock),
+        None => *joined = Some(clock.clone()),
     }
 }

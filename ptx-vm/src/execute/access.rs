@@ -255,7 +255,7 @@ impl Execution<'_> {
         value: u128,
         lane: usize,
     ) -> Result<(), Failed> {
-        if self.by_byte && !self.touch_one(location, Use::Write, bytes, lane) {
+        if self.by_byte && !self.touch_value(location, Use::Write, (bytes, Some(value)), lane) {
             return Ok(());
         }
         check_alignment(location, bytes.into(), lane)?;

@@ -4,6 +4,7 @@ use core::cell::RefCell;
 
 use super::asynchronous::AsyncQueue;
 use super::observer::Observer;
+use super::warpgroup_order::ProductOrder;
 use crate::memory::tensor::TensorMemory;
 
 /// The number of barriers of a CTA.
@@ -19,6 +20,8 @@ pub(crate) struct Block {
     /// `%clusterid`.
     pub(crate) cluster: [u32; 3],
     pub(crate) barriers: [Barrier; BARRIERS],
+    /// The products of its warpgroups.
+    pub(super) products: ProductOrder,
     /// The number of turns that its warps have had.
     pub(super) turns: u64,
     /// The state of the cluster. The CTA owns it while it runs.

@@ -11,6 +11,7 @@ use super::observer::Observer;
 use super::order::{Starved, Turn, mix};
 use super::probe::Probe;
 use super::warp::Warp;
+use super::warpgroup_order::ProductOrder;
 use crate::account::{Held, Purpose};
 use crate::error::{RunError, StopReason};
 use crate::lanes::{LANES, lanes};
@@ -130,6 +131,7 @@ impl Cluster {
                 rank: rank as usize,
                 cluster: index,
                 barriers: [Barrier::default(); BARRIERS],
+                products: ProductOrder::default(),
                 turns: 0,
                 cluster_state: ClusterState::default(),
             };
@@ -312,6 +314,7 @@ impl Cluster {
             block.cluster_state = core::mem::take(&mut self.cluster_state);
             let result = run_block(block, warps, grid, pace);
             completes_barrier |= result.is_ok() && block.complete_barriers(warps, grid);
+            completes_barrier |= block.resume_warpgroups(warps);
             self.cluster_state = core::mem::take(&mut block.cluster_state);
             let executed_steps = result?;
             steps = steps.saturating_add(executed_steps);

@@ -18,6 +18,8 @@ pub(crate) enum State {
     Cluster,
     /// Waits for columns of tensor memory, or for the request of the other CTA of a pair.
     TensorColumns,
+    /// Waits for the other warps of the warpgroup to execute the products that it waits for.
+    Warpgroup,
 }
 
 /// Lanes at the same step in the same call.

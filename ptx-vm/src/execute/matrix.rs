@@ -63,7 +63,7 @@ impl Execution<'_> {
                 Action::WarpgroupCommit => execution.commit_products(),
                 Action::WarpgroupWait => {
                     let pending = act.place(0).map_or(0, |place| execution.get(place, 0));
-                    execution.wait_for_products(pending as u64)?;
+                    return execution.wait_for_products(pending as u64);
                 }
                 action => {
                     return Err((StopReason::unsupported_action(action), execution.first()));

@@ -152,6 +152,7 @@ impl Execution<'_> {
                 element,
                 align: bytes,
                 lanes: in_memory,
+                value: None,
             };
             let answer = self.observe(|observer, execution| observer.access(execution, &touch));
             allowed |= answer.unwrap_or(in_memory) & in_memory;
@@ -161,6 +162,17 @@ impl Execution<'_> {
 
     /// Shows an access of one lane to the observer, if it sees them one by one, and returns whether it may happen.
     pub(super) fn touch_one(&self, to: Location, usage: Use, bytes: u8, lane: usize) -> bool {
+        self.touch_value(to, usage, (bytes, None), lane)
+    }
+
+    /// Shows an access of one lane to a number of bytes to the observer, with the value that it writes if that is known.
+    pub(super) fn touch_value(
+        &self,
+        to: Location,
+        usage: Use,
+        (bytes, value): (u8, Option<u128>),
+        lane: usize,
+    ) -> bool {
         let addresses = [to.address(); LANES];
         let touch = Touch {
             usage,
@@ -170,6 +182,7 @@ impl Execution<'_> {
             element: bytes.into(),
             align: bytes.into(),
             lanes: 1 << lane,
+            value,
         };
         self.observe(|observer, execution| observer.access(execution, &touch))
             .is_none_or(|allowed| allowed != 0)

@@ -13,6 +13,7 @@ use super::groups::{CallFrame, LaneOutcome, LaneStep};
 use super::location::Location;
 use super::touch::Touch;
 use super::warp::Warp;
+use crate::lanes::Place;
 use crate::memory::tensor::{Allocation, TensorAddress};
 use crate::program::Act;
 
@@ -127,6 +128,16 @@ pub(crate) trait Observer: Debug + Send {
         _: &Execution<'_>,
         _lane: usize,
         _rank: usize,
+        _cell: TensorAddress,
+    ) {
+    }
+
+    /// Called before a load from tensor memory that reads cells which were not written after the allocation of their columns: with the registers that it writes
+    /// from them, each with a mask of threads, and the first of the cells.
+    fn unwritten_tensor_registers(
+        &mut self,
+        _: &Execution<'_>,
+        _registers: &[(Place, u32)],
         _cell: TensorAddress,
     ) {
     }

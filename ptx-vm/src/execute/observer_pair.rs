@@ -11,6 +11,7 @@ use super::groups::{CallFrame, LaneOutcome, LaneStep};
 use super::observer::{MbarrierOperation, Observer, PhaseEvent, Results};
 use super::touch::Touch;
 use super::warp::Warp;
+use crate::lanes::Place;
 use crate::memory::tensor::{Allocation, TensorAddress};
 use crate::program::Act;
 
@@ -115,6 +116,18 @@ impl Observer for ObserverPair {
     ) {
         self.0.unwritten_tensor_cell(execution, lane, rank, cell);
         self.1.unwritten_tensor_cell(execution, lane, rank, cell);
+    }
+
+    fn unwritten_tensor_registers(
+        &mut self,
+        execution: &Execution<'_>,
+        registers: &[(Place, u32)],
+        cell: TensorAddress,
+    ) {
+        self.0
+            .unwritten_tensor_registers(execution, registers, cell);
+        self.1
+            .unwritten_tensor_registers(execution, registers, cell);
     }
 
     fn tensor_product(&mut self, execution: &Execution<'_>, product: &MatrixProduct) {

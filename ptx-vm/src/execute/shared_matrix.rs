@@ -117,6 +117,7 @@ impl Execution<'_> {
             element: UNIT,
             align: UNIT,
             lanes: mask,
+            value: None,
         };
         self.observe(|observer, execution| observer.access(execution, &touch))
             .unwrap_or(mask)

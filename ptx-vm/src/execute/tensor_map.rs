@@ -1,10 +1,12 @@
 //! Instructions that change and copy tensor maps: manual 9.7.9.26 and 9.7.13.16.
 
-use ptx_isa::Modifier;
+use core::ops::Range;
+
+use ptx_isa::{Action, Modifier};
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
-use super::location::Location;
+use super::location::{Location, Memory};
 use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::program::{Act, ActOperand};
@@ -86,6 +88,20 @@ impl Execution<'_> {
         }
         self.warp.groups.release(waiting);
         Ok(Control::Next)
+    }
+
+    /// The addresses in global memory of the tensor map by which the instruction copies or reduces a part of a tensor in a lane. No other operand is an address in
+    /// global memory.
+    pub(crate) fn tensor_map(&self, lane: usize) -> Option<Range<u64>> {
+        let act = self.action()?;
+        if !matches!(act.action, Action::TensorCopy | Action::TensorReduce) {
+            return None;
+        }
+        act.addresses().iter().find_map(|address| {
+            let location = self.location(address, lane);
+            let start = location.address();
+            (location.memory() == Memory::Global).then(|| start..start + MAP_BYTES as u64)
+        })
     }
 
     /// The bytes of a tensor map.

@@ -32,6 +32,8 @@ pub(crate) struct Touch<'a> {
     pub(crate) align: u64,
     /// The accessing lanes.
     pub(crate) lanes: u32,
+    /// The value that a single lane is about to write, if the accesses are shown one by one.
+    pub(crate) value: Option<u128>,
 }
 
 impl Touch<'_> {

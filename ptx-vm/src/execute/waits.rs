@@ -12,6 +12,7 @@ use super::probe::Probe;
 use super::repeated_loop::Poll;
 use super::warp::Warp;
 use crate::error::{RunError, Wait};
+use crate::lanes::LANES;
 use crate::memory;
 use crate::memory::tensor::TensorMemory;
 
@@ -127,6 +128,10 @@ impl Waiting<'_> {
             }
             State::Matrix => "for the other lanes of their warp".into(),
             State::TensorColumns => self.tensor_columns(),
+            State::Warpgroup => {
+                let warp = self.warp.first as usize / LANES;
+                self.block.products.describe(warp)
+            }
         };
         Some(self.described(call.function, self.group.step_index, what))
     }

@@ -1,12 +1,15 @@
 //! Products of matrices of warpgroups.
 //!
 //! Each of the four warps multiplies 16 rows of the first factor with the whole second factor, and has the fragments of these rows in its registers. So the
-//! warps do not exchange anything, and may execute the instruction at different times.
+//! warps do not exchange anything, and start their parts at different times; [`super::warpgroup_order`] lets them wait for each other.
+
+use ptx_isa::Action;
 
 use super::asynchronous::{AsyncOperation, Completes, GroupKind, Pass};
 use super::execution::{Execution, Failed};
 use super::matrix::{gather, scatter};
 use super::shared_matrix::StoredMatrix;
+use super::warpgroup_order::WARPS;
 use crate::error::StopReason;
 use crate::lanes::{LANES, Place};
 use crate::matrix::layout::Role;
@@ -16,22 +19,29 @@ use crate::matrix::shared::{Major, SharedMatrix};
 use crate::matrix::sparse;
 use crate::program::Act;
 
-/// The warps of a warpgroup.
-const WARPS: usize = 4;
-
-/// The first factor: the rows of a warp.
+/// A factor: the rows of a warp of the first factor, or the columns of the second one as rows.
 #[derive(Clone, Debug)]
-enum FirstFactor {
-    Registers(Matrix),
+enum Factor {
+    /// It was in registers, or was read.
+    Known(Matrix),
     Shared(StoredMatrix),
+}
+
+impl Factor {
+    /// The memory of the elements.
+    fn memory(&self) -> u64 {
+        match self {
+            Self::Known(matrix) => size_of_val(&matrix.elements[..]) as u64,
+            Self::Shared(_) => 0,
+        }
+    }
 }
 
 /// The part of a product that a warp computes, with its operands. Shared memory and the addend are read when it is performed.
 #[derive(Clone, Debug)]
 pub(super) struct WarpgroupProduct {
     operation: Operation,
-    a: FirstFactor,
-    b: StoredMatrix,
+    factors: [Factor; 2],
     /// The column of each stored element of the first factor, if it is sparse.
     columns: Option<Matrix>,
     /// The product is added to the registers of the result. Otherwise it replaces them.
@@ -41,6 +51,34 @@ pub(super) struct WarpgroupProduct {
     /// The call whose registers contain the result.
     pub(super) call: usize,
     result: Vec<Place>,
+}
+
+impl WarpgroupProduct {
+    /// Whether both factors are known, so that performing it does not read shared memory.
+    pub(super) fn is_read(&self) -> bool {
+        self.factors
+            .iter()
+            .all(|factor| matches!(factor, Factor::Known(_)))
+    }
+
+    /// The memory of its parts that are not in it.
+    pub(super) fn memory(&self) -> u64 {
+        self.factors.iter().map(Factor::memory).sum()
+    }
+}
+
+/// The predicate of a product of a warpgroup that says whether the result is added, and the registers of the result.
+pub(crate) fn addend_predicate(act: &Act) -> Option<(Place, &[Place])> {
+    if act.action != Action::WarpgroupMultiply {
+        return None;
+    }
+    let operation = Operation::of(&act.modifiers)?;
+    Some((act.place(predicate_index(&operation))?, act.all_places(0)))
+}
+
+/// The index of the operand that says whether the result is added.
+const fn predicate_index(operation: &Operation) -> usize {
+    if operation.sparse { 5 } else { 3 }
 }
 
 /// The operands after the second factor.
@@ -86,13 +124,13 @@ impl Execution<'_> {
         let stored = operation.stored();
         let a = if in_registers {
             let layout = operation.layout(Role::A, 0);
-            FirstFactor::Registers(gather(&first_register, layout, [rows, stored / word], bits))
+            Factor::Known(gather(&first_register, layout, [rows, stored / word], bits))
         } else {
             let matrix = SharedMatrix::of_warpgroup(self.uniform(act, 1, "matrix descriptor")?);
-            FirstFactor::Shared(factor(matrix, modes.majors[0], rows * warp, rows, stored))
+            Factor::Shared(factor(matrix, modes.majors[0], rows * warp, rows, stored))
         };
         let matrix = SharedMatrix::of_warpgroup(self.uniform(act, 2, "matrix descriptor")?);
-        let b = factor(matrix, modes.majors[1], 0, width, depth);
+        let b = Factor::Shared(factor(matrix, modes.majors[1], 0, width, depth));
         let columns = if operation.sparse {
             let metadata = self.operand_value(act, 3);
             let selector = self.uniform(act, 4, "sparsity selector")? as usize;
@@ -102,8 +140,7 @@ impl Execution<'_> {
         };
         Ok(WarpgroupProduct {
             operation,
-            a,
-            b,
+            factors: [a, b],
             columns,
             accumulates: modes.accumulates,
             negated: modes.negated,
@@ -120,7 +157,7 @@ impl Execution<'_> {
         operation: &Operation,
         in_registers: bool,
     ) -> Result<Modes, Failed> {
-        let next = if operation.sparse { 5 } else { 3 };
+        let next = predicate_index(operation);
         let accumulates = self.uniform(act, next, "predicate")? != 0;
         let negated =
             [next + 1, next + 2].map(|index| (self.operand_value(act, index)[0] as i32) < 0);
@@ -167,6 +204,21 @@ impl Execution<'_> {
         Err((StopReason::Invalid(reason), lane))
     }
 
+    fn read_factor(&mut self, factor: &Factor) -> Result<Matrix, Failed> {
+        match factor {
+            Factor::Known(matrix) => Ok(matrix.clone()),
+            Factor::Shared(stored) => self.read_stored_matrix(stored),
+        }
+    }
+
+    /// Reads the factors in shared memory of a product that is performed later.
+    pub(super) fn read_factors(&mut self, product: &mut WarpgroupProduct) -> Result<(), Failed> {
+        for factor in &mut product.factors {
+            *factor = Factor::Known(self.read_factor(factor)?);
+        }
+        Ok(())
+    }
+
     /// Reads the factors in shared memory and the addend, multiplies, and writes the result to registers.
     pub(super) fn perform_warpgroup_product(
         &mut self,
@@ -178,11 +230,9 @@ impl Execution<'_> {
         self.warp
             .work(work, self.grid)
             .map_err(|reason| (reason, self.first()))?;
-        let mut a = match &product.a {
-            FirstFactor::Registers(matrix) => matrix.clone(),
-            FirstFactor::Shared(stored) => self.read_stored_matrix(stored)?,
-        };
-        let mut b = self.read_stored_matrix(&product.b)?.transposed();
+        let [first, second] = &product.factors;
+        let mut a = self.read_factor(first)?;
+        let mut b = self.read_factor(second)?.transposed();
         if self.pass == Pass::Announce {
             return Ok(());
         }

@@ -30,6 +30,7 @@ mod threads;
 mod trace;
 mod undefined;
 mod unsupported;
+mod warpgroup_order;
 mod work;
 
 use test_support::corpus as files;

@@ -32,13 +32,10 @@ use crate::account::Purpose;
 use crate::lanes::{LANES, lanes};
 use crate::program::Act;
 
-use perform::{note_change, perform_pending, perform_product};
+use perform::{note_change, perform_pending, perform_product, read_factors_of_others};
 pub(super) use perform::{perform_all, perform_at_random, perform_old};
 pub(super) use queue::{AsyncQueue, Completes, GroupKind, SourceRange};
 use queue::{Origin, PendingOperation, SavedSource};
-
-/// The bytes of a first factor of 16 rows whose elements are in registers.
-const LARGEST_MATRIX: usize = 16 * 64 * 8;
 
 /// The part of an asynchronous operation that an execution performs.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -81,11 +78,13 @@ impl AsyncOperation {
     /// The memory of its parts that are not in it.
     fn memory(&self) -> u64 {
         let bytes = match self {
+            Self::WarpgroupProduct(product) => {
+                return size_of_val(&**product) as u64 + product.memory();
+            }
             Self::BoxCopy(copy) => size_of_val(&**copy),
             Self::TensorStore(store) => store.memory(),
             Self::TensorCopy(copy) => size_of_val(&**copy),
             Self::TensorProduct(product) => size_of_val(&**product),
-            Self::WarpgroupProduct(product) => size_of_val(&**product) + LARGEST_MATRIX,
             Self::Store(_) | Self::Reduction(_) | Self::BulkReduction(_) => 128,
             _ => 0,
         };
@@ -119,17 +118,22 @@ impl Execution<'_> {
             lane,
         };
         let started = self.grid.progress.steps();
+        let products_committed = self.block.products.committed(self.warp_index());
         let Some(queue) = &mut self.block.cluster_state.queue else {
             return Ok(());
         };
         let committed = match completes {
-            Completes::Group(kind) => queue.committed.get(&(origin.rank, origin.thread(), kind)),
+            Completes::Group(GroupKind::Products) => Some(products_committed),
+            Completes::Group(kind) => {
+                let groups = (origin.rank, origin.thread(), kind);
+                queue.committed.get(&groups).copied()
+            }
             _ => None,
         };
         let pending = PendingOperation {
             origin,
             number: queue.started,
-            group: committed.copied().unwrap_or(0),
+            group: committed.unwrap_or(0),
             completes,
             source,
             saved: None,
@@ -211,26 +215,30 @@ impl Execution<'_> {
 
     /// Commits the products of the warp that are in no group to a new one.
     pub(super) fn commit_products(&mut self) {
-        let groups = (self.block.rank, self.warp.first, GroupKind::Products);
-        if let Some(queue) = &mut self.block.cluster_state.queue {
-            *queue.committed.entry(groups).or_default() += 1;
-        }
+        let warp = self.warp_index();
+        self.block.products.commit(warp);
     }
 
-    /// Waits until at most a number of groups of products of the warp are pending.
-    pub(super) fn wait_for_products(&mut self, still_pending: u64) -> Result<(), Failed> {
+    /// Waits until at most a number of groups of products of the warp are pending, and all warps of the warpgroup have started the others. The parts of the
+    /// other warps have then read shared memory; they write their registers when these warps wait.
+    pub(super) fn wait_for_products(&mut self, still_pending: u64) -> Outcome {
+        let committed = self.block.products.committed(self.warp_index());
+        let complete = committed.saturating_sub(still_pending);
+        let control = self.wait_for_warpgroup(complete)?;
+        if let Control::Wait(_) = control {
+            return Ok(control);
+        }
         let (rank, first) = (self.block.rank, self.warp.first);
         let Some(queue) = &mut self.block.cluster_state.queue else {
-            return Ok(());
+            return Ok(Control::Next);
         };
-        let committed = queue.committed.get(&(rank, first, GroupKind::Products));
-        let complete = committed.map_or(0, |all| all.saturating_sub(still_pending));
         let due =
             queue.take(|pending| pending.is_product_of(rank, first) && pending.group < complete);
         for pending in &due {
             perform_product(self.warp, self.block, self.grid, pending)?;
         }
-        Ok(())
+        read_factors_of_others(self.warp, self.block, self.grid, complete)?;
+        Ok(Control::Next)
     }
 
     /// Performs the pending operations on tensor memory of all CTAs of the cluster.

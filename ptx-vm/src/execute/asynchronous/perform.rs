@@ -6,8 +6,11 @@ use super::super::grid::Grid;
 use super::super::groups::CallFrame;
 use super::super::probe::Probe;
 use super::super::warp::Warp;
-use super::queue::{Completes, GroupKind, PendingOperation, SavedSource};
+use super::super::warpgroup_order::{ProductOrder, warps_of_warpgroup};
+use super::queue::{Completes, GroupKind, Origin, PendingOperation, SavedSource};
 use super::{AsyncOperation, Pass};
+use crate::account::Purpose;
+use crate::lanes::LANES;
 
 /// The number of steps of a launch after which a pending operation is performed, so that threads which wait for its effect without its completion
 /// mechanism continue at some time.
@@ -89,6 +92,7 @@ fn perform_one(
         rank: origin.rank,
         cluster: origin.cluster,
         barriers: [Barrier::default(); BARRIERS],
+        products: ProductOrder::default(),
         turns: 0,
         cluster_state: core::mem::take(&mut block.cluster_state),
     };
@@ -127,29 +131,85 @@ pub(super) fn perform_product(
         return Ok(());
     };
     let is_same_call = |frame: &mut CallFrame| frame.function == origin.function && frame.live != 0;
-    let Some(function) = grid.program.function(origin.function) else {
-        return Ok(());
-    };
     if !warp.call(product.call).is_some_and(is_same_call) {
         return Ok(());
     }
-    Execution {
+    with_product(warp, block, grid, (origin, product.call), |execution| {
+        execution.perform_warpgroup_product(product)
+    })?;
+    note_change(block);
+    Ok(())
+}
+
+/// Reads the factors in shared memory of the products of the other warps of a warpgroup that are in the first groups.
+pub(super) fn read_factors_of_others(
+    warp: &mut Warp,
+    block: &mut Block,
+    grid: &Grid<'_>,
+    groups: u64,
+) -> Result<(), Failed> {
+    let (rank, others) = (block.rank, warps_of_warpgroup(warp.first as usize / LANES));
+    let Some(queue) = &mut block.cluster_state.queue else {
+        return Ok(());
+    };
+    let mut all = core::mem::take(&mut queue.pending);
+    let mut result = Ok(());
+    for pending in &mut all {
+        let origin = pending.origin;
+        let is_due = pending.group < groups
+            && origin.rank == rank
+            && others.contains(&(origin.first as usize / LANES));
+        let AsyncOperation::WarpgroupProduct(product) = &mut pending.operation else {
+            continue;
+        };
+        if !is_due || product.is_read() {
+            continue;
+        }
+        let bytes_before = product.memory();
+        let call = product.call;
+        result = with_product(warp, block, grid, (&origin, call), |execution| {
+            execution.read_factors(product)
+        });
+        if result.is_err() {
+            break;
+        }
+        let growth = product.memory() - bytes_before;
+        if let Some(queue) = &mut block.cluster_state.queue {
+            let taken = queue.held.take(growth, Purpose::AsynchronousOperations);
+            result = taken.map_err(|reason| (reason, 0));
+        }
+    }
+    if let Some(queue) = &mut block.cluster_state.queue {
+        queue.pending = all;
+    }
+    result
+}
+
+/// Calls a function with a warp that performs a product which was started in a call.
+fn with_product(
+    warp: &mut Warp,
+    block: &mut Block,
+    grid: &Grid<'_>,
+    (origin, call): (&Origin, usize),
+    perform: impl FnOnce(&mut Execution<'_>) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    let Some(function) = grid.program.function(origin.function) else {
+        return Ok(());
+    };
+    perform(&mut Execution {
         warp,
         block,
         grid,
         function,
         function_id: origin.function,
         group: 0,
-        call: product.call,
+        call,
         step_index: origin.step_index,
         mask: u32::MAX,
         active: u32::MAX,
         by_byte: false,
         pass: Pass::Perform,
-    }
-    .perform_warpgroup_product(product)?;
-    note_change(block);
-    Ok(())
+    })
 }
 
 /// Exchanges the bytes of the source of an operation in shared memory and those of a buffer.

@@ -7,7 +7,7 @@ use super::super::exchange::reduce_words;
 use super::super::execution::{Control, Execution, Failed, Outcome};
 use super::super::matrix::Fragment;
 use super::{invalid, unknown_operands};
-use crate::lanes::{Double, LANES, Place};
+use crate::lanes::{Double, LANES, Place, lanes_where};
 use crate::memory::tensor::{TensorAddress, WARP_LANES, lane_mask};
 use crate::program::{Act, ActOperand};
 
@@ -233,13 +233,47 @@ impl Execution<'_> {
         Ok(())
     }
 
+    /// Shows to the observer that a load reads cells which were not written: the registers that it writes from them, or the load itself if it combines
+    /// registers.
+    fn show_unwritten_parts(&self, transfer: &Transfer) {
+        let rank = self.block.rank;
+        let memory = self.block.tensor(rank);
+        let (Some(memory), Some(_)) = (memory, &self.block.cluster_state.observer) else {
+            return;
+        };
+        let first_unwritten = transfer.parts().iter().find_map(|part| {
+            let lanes = lane_mask(part.lane, transfer.shape.rows());
+            memory.first_unwritten(lanes, part.column..part.column + transfer.columns())
+        });
+        let Some(cell) = first_unwritten else {
+            return;
+        };
+        if transfer.combination.is_some() {
+            self.observe(|observer, execution| {
+                observer.unwritten_tensor_cell(execution, 0, rank, cell);
+            });
+            return;
+        }
+        let width = if transfer.packed { 2 } else { 1 };
+        let mut registers = Vec::new();
+        for (register, place) in transfer.registers.iter().enumerate() {
+            let threads = lanes_where(u32::MAX, |thread| {
+                let first = transfer.place(thread, register);
+                let columns = first.column..first.column + width;
+                memory.first_unwritten(1 << first.lane, columns).is_some()
+            });
+            if threads != 0 {
+                registers.push((*place, threads));
+            }
+        }
+        self.observe(|observer, execution| {
+            observer.unwritten_tensor_registers(execution, &registers, cell);
+        });
+    }
+
     fn perform_load(&mut self, act: &Act, transfer: &Transfer) -> Result<(), Failed> {
         let rank = self.block.rank;
-        for part in transfer.parts() {
-            let lanes = lane_mask(part.lane, transfer.shape.rows());
-            let columns = part.column..part.column + transfer.columns();
-            self.show_unwritten(rank, lanes, columns, 0);
-        }
+        self.show_unwritten_parts(transfer);
         let Some(memory) = self.block.tensor(rank) else {
             return Ok(());
         };

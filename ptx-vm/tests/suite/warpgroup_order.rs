@@ -1,0 +1,203 @@
+//! The order of products of a warpgroup among its warps.
+#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+
+use ptx_vm::{Asynchrony, Checker, Launch, Machine, RunError, Schedule};
+
+const TIMES: [Asynchrony; 4] = [
+    Asynchrony::Immediate,
+    Asynchrony::Late,
+    Asynchrony::Random(1),
+    Asynchrony::Random(2),
+];
+
+/// Declarations, and the constants of threads: `%t` is the index, `%r1` the memory of the factors, `%full` and `%empty` are mbarrier objects.
+const START: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n\
+     .shared .align 1024 .b8 memory[2048];\n.shared .align 8 .b64 objects[2];\n\
+     .visible .entry k(.param .u64 data)\n{\n\
+     .reg .pred %p<4>;\n.reg .b32 %t, %full, %empty, %step, %parity, %r<8>;\n.reg .f32 %c<4>;\n.reg .b64 %rd<8>;\n\
+     ld.param.u64 %rd1, [data];\nmov.u32 %t, %tid.x;\nmov.u32 %r1, memory;\nmov.u32 %full, objects;\nadd.u32 %empty, %full, 8;\n\
+     mov.f32 %c0, 0f00000000;\nmov.f32 %c1, %c0;\nmov.f32 %c2, %c0;\nmov.f32 %c3, %c0;\nsetp.eq.u32 %p1, %t, %t;\n\
+     shr.u32 %r2, %r1, 4;\ncvt.u64.u32 %rd4, %r2;\nor.b64 %rd4, %rd4, 0x1000080000;\nmov.u32 %step, 0;\n";
+
+/// The product of the factors in memory, which is added.
+const PRODUCT: &str = "wgmma.fence.sync.aligned;\n\
+     wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%c0, %c1, %c2, %c3}, %rd4, %rd4, %p1, 1, 1, 0, 0;\n";
+
+const COMMIT: &str = "wgmma.commit_group.sync.aligned;\n";
+
+const STORE: &str = "mad.wide.u32 %rd2, %t, 4, %rd1;\nst.global.f32 [%rd2], %c3;\n";
+
+/// Waits for the phase of an object with the parity `%parity`.
+fn wait(object: &str, label: &str) -> String {
+    format!(
+        "{label}: mbarrier.try_wait.parity.shared::cta.b64 %p2, [{object}], %parity;\n@!%p2 bra {label};\n"
+    )
+}
+
+/// Fills the memory of the factors with `%r3` by the threads of a warp.
+fn fill() -> String {
+    let stores: String = (0..4)
+        .map(|part| {
+            format!(
+                "st.shared.v4.b32 [%r4+{}], {{%r3, %r3, %r3, %r3}};\n",
+                512 * part
+            )
+        })
+        .collect();
+    format!("and.b32 %r4, %t, 31;\nmad.lo.u32 %r4, %r4, 16, %r1;\n{stores}fence.proxy.async;\n")
+}
+
+/// A producer, the fifth warp, overwrites the factors as soon as the first thread of the consumers, the first warpgroup, releases them. The number in all
+/// places is 1, 2, 4 and 8.
+fn pipeline() -> String {
+    let [full, empty] = [wait("%full", "FULL"), wait("%empty", "EMPTY")];
+    let fill = fill();
+    format!(
+        "{START}setp.ne.u32 %p2, %t, 0;\n@%p2 bra READY;\n\
+         mbarrier.init.shared::cta.b64 [%full], 32;\nmbarrier.init.shared::cta.b64 [%empty], 1;\nREADY: bar.sync 0;\n\
+         setp.lt.u32 %p3, %t, 128;\n@%p3 bra CONSUME;\n\
+         PRODUCE: and.b32 %parity, %step, 1;\nxor.b32 %parity, %parity, 1;\n{empty}\
+         mul.lo.u32 %r3, %step, 0x04000400;\nadd.u32 %r3, %r3, 0x3c003c00;\n{fill}\
+         mbarrier.arrive.shared::cta.b64 %rd3, [%full];\nadd.u32 %step, %step, 1;\nsetp.lt.u32 %p3, %step, 4;\n@%p3 bra PRODUCE;\nret;\n\
+         CONSUME: and.b32 %parity, %step, 1;\n{full}{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n\
+         setp.eq.u32 %p3, %t, 0;\n@%p3 mbarrier.arrive.shared::cta.b64 %rd3, [%empty];\nadd.u32 %step, %step, 1;\nsetp.lt.u32 %p3, %step, 4;\n\
+         @%p3 bra CONSUME;\n{STORE}ret;\n}}\n"
+    )
+}
+
+/// The outcome of a launch: the numbers that 128 threads stored, or the error, and the messages of reports.
+struct Ran {
+    result: Result<Vec<f32>, RunError>,
+    reports: Vec<String>,
+}
+
+fn run(
+    text: &str,
+    threads: u32,
+    asynchrony: Asynchrony,
+    schedule: Option<Schedule>,
+    checks: &[Checker],
+) -> Ran {
+    let parsed = ptx_parse::parse_str(text);
+    let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();
+    assert!(errors.is_empty(), "{errors:?}\n{text}");
+    let mut machine = Machine::new(&parsed.module);
+    let data = machine.allocate(4 * 128).unwrap();
+    machine.write_slice(data, &[0u32; 128]).unwrap();
+    let mut launch = Launch::new("k").shape(1, threads);
+    for check in checks {
+        launch = launch.check(*check);
+    }
+    launch = launch.argument(data.to_le_bytes());
+    (launch.asynchrony, launch.schedule) = (asynchrony, schedule);
+    launch.limits.steps = 1 << 22;
+    let outcome = machine.launch(&launch);
+    let reports = machine.reports().iter();
+    Ran {
+        result: outcome.and_then(|_| machine.read_slice(data, 128)),
+        reports: reports.map(|report| report.message.clone()).collect(),
+    }
+}
+
+/// The schedules under which one warp runs ahead or stays behind.
+fn schedules() -> Vec<Option<Schedule>> {
+    let warps = (0..5).flat_map(|warp| [Schedule::StarveWarp(warp), Schedule::FavorWarp(warp)]);
+    let seeds = (0..4).map(Schedule::Seed);
+    core::iter::once(None)
+        .chain(warps.chain(seeds).map(Some))
+        .collect()
+}
+
+#[test]
+fn a_buffer_is_overwritten_after_all_warps_have_read_it() {
+    let text = pipeline();
+    let expected = vec![16. * (1. + 4. + 16. + 64.); 128];
+    for schedule in schedules() {
+        for time in TIMES {
+            let result = run(&text, 160, time, schedule, &[]).result.unwrap();
+            assert_eq!(result, expected, "{schedule:?} {time}");
+        }
+        let checks = [Checker::Racecheck, Checker::Synccheck, Checker::Initcheck];
+        for time in [Asynchrony::Immediate, Asynchrony::Late] {
+            let ran = run(&text, 160, time, schedule, &checks);
+            assert_eq!(ran.result.unwrap(), expected, "{schedule:?} {time}");
+            assert!(ran.reports.is_empty(), "{schedule:?} {:?}", ran.reports);
+        }
+    }
+}
+
+/// A kernel of one warpgroup, with factors of ones, in which a warp goes to `OTHER`.
+fn with_other(warp: u32, common: &str, other: &str) -> String {
+    let fill = fill();
+    format!(
+        "{START}mov.b32 %r3, 0x3c003c00;\n{fill}bar.sync 0;\nshr.u32 %r5, %t, 5;\nsetp.eq.u32 %p3, %r5, {warp};\n@%p3 bra OTHER;\n\
+         {common}{STORE}ret;\nOTHER: {other}{STORE}ret;\n}}\n"
+    )
+}
+
+#[test]
+fn warps_that_do_not_execute_the_products_end_the_run() {
+    let all = format!("{PRODUCT}{COMMIT}{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n");
+    let error = |common: &str, other: &str| {
+        let text = with_other(2, common, other);
+        let errors = TIMES.map(|time| {
+            let error = run(&text, 128, time, None, &[]).result.unwrap_err();
+            assert!(error.instruction.starts_with("wgmma.wait_group"), "{error}");
+            error.reason.to_string()
+        });
+        assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
+        errors[0].clone()
+    };
+    assert_eq!(
+        error(&all, "ret;\n"),
+        "warp 2 ended after 0 groups of products of the warpgroup, and warp 0 waits for 2: all four warps must execute the same products"
+    );
+    let one = format!("{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n");
+    assert_eq!(
+        error(&all, &one),
+        "warp 2 ended after 1 groups of products of the warpgroup, and warp 0 waits for 2: all four warps must execute the same products"
+    );
+}
+
+#[test]
+fn a_warp_waits_only_for_the_groups_that_its_wait_names() {
+    // The third warp executes the second product after it has seen that the first warp has passed its wait for the first product.
+    let common = format!(
+        "{PRODUCT}{COMMIT}{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 1;\nbar.sync 1, 128;\nwgmma.wait_group.sync.aligned 0;\n"
+    );
+    let other = format!(
+        "{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\nbar.sync 1, 128;\n{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n"
+    );
+    for schedule in schedules() {
+        for time in TIMES {
+            let text = with_other(2, &common, &other);
+            let result = run(&text, 128, time, schedule, &[]).result.unwrap();
+            assert_eq!(result, [32.; 128], "{schedule:?} {time}");
+        }
+    }
+}
+
+#[test]
+fn a_deadlock_names_the_warps_that_are_missing() {
+    let common = format!("{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\nbar.sync 1, 128;\n");
+    let other = format!("bar.sync 1, 128;\n{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n");
+    let text = with_other(1, &common, &other);
+    let ran = run(
+        &text,
+        128,
+        Asynchrony::Immediate,
+        None,
+        &[Checker::Synccheck],
+    );
+    let waits = ran.result.unwrap_err().waits;
+    let waits: Vec<_> = waits.iter().map(|wait| wait.what.as_str()).collect();
+    let expected = "for 1 groups of products of the warpgroup: warp 1 has committed 0";
+    assert!(waits.contains(&expected), "{waits:?}");
+    let expected =
+        "not all warps of the warpgroup execute the products that the instruction waits for";
+    assert!(
+        ran.reports.iter().any(|report| report == expected),
+        "{:?}",
+        ran.reports
+    );
+}
