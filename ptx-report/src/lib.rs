@@ -55,10 +55,14 @@ pub use ptx_ir::render::escape_controls as clean;
 /// The version of all JSON that this crate and the program write.
 pub const SCHEMA: u32 = 1;
 
-/// A number with a noun: `1 error`, `2 errors`.
+/// A number with a noun: `1 error`, `2 errors`, `2 launches`.
 #[must_use]
 pub fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
+    let plural = match count {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
     format!("{count} {noun}{plural}")
 }
 
@@ -70,5 +74,6 @@ mod tests {
     fn one_and_many() {
         assert_eq!(counted(1, "error"), "1 error");
         assert_eq!(counted(0, "error"), "0 errors");
+        assert_eq!(counted(2, "launch"), "2 launches");
     }
 }
