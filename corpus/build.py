@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Regenerate compiled/ from src/.
 
-usage: build.py [nvcc] [nvrtc] [triton] [llvm] [programs] [--force] [--only=NAME,...]        (default: all; files that exist are kept)
+usage: build.py [nvcc] [nvrtc] [triton] [llvm] [programs] [tensors] [--force] [--only=NAME,...]        (default: all; files that exist are kept)
 
 Everything is staged under /src (or $CORPUS_ROOT), so that the paths inside the results are neutral:
   /src/cuda/tk   the CUDA 13.2 compiler:  pip install --target ... nvidia-cuda-nvcc==13.2.78 nvidia-nvvm==13.2.*
@@ -216,6 +216,16 @@ def programs():
         one_program(tk, src, f, to, bool(folder))
 
 
+def tensors():
+    """Programs of tensor cores, tensor maps and clusters: the results are computed by ptx-vm/tests/tensor_programs."""
+    tk, src = toolkit(), stage("tensors")
+    only = [a[7:].split(",") for a in sys.argv if a.startswith("--only=")]
+    for f in sorted(src.glob("*.cu")):
+        if not only or f.stem in only[0]:
+            options = re.search(r"^// nvcc: (.*)$", f.read_text(), re.M)[1].split()
+            make(HERE / "compiled" / "tensors" / f"{f.stem}.ptx", [tk / "bin" / "nvcc", "-ptx", "-std=c++17", *CUDA, *options, f.name], cwd=src)
+
+
 def one_program(tk, src, f, to, all_variants):
     name, text = f.stem, f.read_text()
     recorded = text.startswith(RECORDED)
@@ -241,8 +251,8 @@ def one_program(tk, src, f, to, all_variants):
         case_of(tk, src, f, options, case, to / f"{name}.O3.ptx")
 
 
-wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["nvcc", "nvrtc", "triton", "llvm", "programs"]
+wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["nvcc", "nvrtc", "triton", "llvm", "programs", "tensors"]
 for w in wanted:
-    {"nvcc": nvcc, "nvrtc": nvrtc, "triton": triton, "llvm": llvm, "programs": programs}[w]()
+    {"nvcc": nvcc, "nvrtc": nvrtc, "triton": triton, "llvm": llvm, "programs": programs, "tensors": tensors}[w]()
 if FAILED:
     print(len(FAILED), "failed:", *FAILED)
