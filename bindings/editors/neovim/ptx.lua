@@ -1,4 +1,9 @@
 -- PTX in Neovim 0.10 or later: copy to ~/.config/nvim/plugin/ptx.lua.
+if vim.fn.has("nvim-0.10") == 0 then
+  vim.notify("ptx.lua: expected Neovim 0.10 or later", vim.log.levels.WARN)
+  return
+end
+
 local checkout = vim.fn.expand("~/ptxkit") -- a checkout of the repository, for highlighting with tree-sitter
 
 vim.filetype.add({ extension = { ptx = "ptx" } })
