@@ -82,6 +82,10 @@ pub(crate) struct Checkers {
     pub(super) published: HashMap<SyncLocation, Published>,
     /// The memory of the clocks that are published at a location, in bytes.
     pub(super) clock_bytes: u64,
+    /// The values that asynchronous operations wrote last to global memory, with the bytes of the access, by address.
+    pub(super) values_of_operations: HashMap<u64, (u128, u64)>,
+    /// The memory of these values.
+    pub(super) values_held: Held,
     /// The memory of the sets of written bytes of global memory, and of the allocations.
     global_held: Held,
 }
@@ -111,6 +115,8 @@ impl Checkers {
             clusters: HashMap::new(),
             published: HashMap::new(),
             clock_bytes: 0,
+            values_of_operations: HashMap::new(),
+            values_held: Held::new(Arc::clone(account)),
             global_held: Held::new(Arc::clone(account)),
         }
     }

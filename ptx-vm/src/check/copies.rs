@@ -8,9 +8,13 @@ use super::memcheck::describe_access;
 use super::racecheck::RacingAccess;
 use super::report::{Actor, Text};
 use super::sync_state::CopyKind;
-use crate::execute::{Execution, Grid, Memory, Touch};
+use crate::account::Purpose;
+use crate::execute::{Execution, Grid, Memory, Touch, Use};
 use crate::lanes::{LANES, lanes};
 use crate::program::Act;
+
+/// The memory of a value that an operation writes. Tables double when they grow.
+const VALUE_BYTES: usize = 2 * size_of::<(u64, (u128, u64))>();
 
 /// The threads of a warpgroup.
 const WARPGROUP: u32 = 128;
@@ -78,6 +82,21 @@ impl Checkers {
             _ => named_rank,
         };
         Some((rank, location.address()))
+    }
+
+    /// Records what an asynchronous operation writes to global memory, which it may do later, and returns whether the last such write to the address had the same
+    /// value.
+    pub(super) fn repeats_value(&mut self, touch: &Touch<'_>) -> bool {
+        let (Use::Write, Memory::Global, Some(value)) = (touch.usage, touch.memory, touch.value)
+        else {
+            return false;
+        };
+        let address = touch.addresses[touch.lanes.trailing_zeros() as usize % LANES];
+        let written = (value, touch.bytes);
+        let earlier = self.values_of_operations.insert(address, written);
+        let bytes = self.values_of_operations.len() * VALUE_BYTES;
+        self.values_held.set(bytes as u64, Purpose::Checkers);
+        earlier == Some(written)
     }
 
     /// Records that lanes start, commit or wait for copies.

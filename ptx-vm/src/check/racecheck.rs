@@ -110,7 +110,15 @@ impl Checkers {
             self.compare(execution, &accesses, &mut races);
             races[first..].sort_by_key(|race| race.lane);
         }
-        for race in races {
+        let repeats_value = asynchronous && self.repeats_value(touch);
+        for mut race in races {
+            let earlier = race.earlier.access;
+            if repeats_value && earlier.is_asynchronous() && earlier.kind.writes() {
+                match race.read.take() {
+                    Some(read) => race.earlier = read,
+                    None => continue,
+                }
+            }
             self.report_race(execution, touch, &race);
         }
         if let (Some(scope), false) = (strength, asynchronous) {
