@@ -57,6 +57,30 @@ impl Default for LaunchLimits {
     }
 }
 
+/// The device that all CTAs of a cooperative launch have to fit on at the same time.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Cooperative {
+    /// The number of multiprocessors; by default 132, as on an H100.
+    pub multiprocessors: u32,
+}
+
+impl Default for Cooperative {
+    fn default() -> Self {
+        Self {
+            multiprocessors: 132,
+        }
+    }
+}
+
+impl Cooperative {
+    /// A device with a number of multiprocessors.
+    #[must_use]
+    pub const fn new(multiprocessors: u32) -> Self {
+        Self { multiprocessors }
+    }
+}
+
 /// The configuration of a kernel launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -73,6 +97,10 @@ pub struct Launch {
     pub shared: u32,
     /// The bytes of each argument.
     pub arguments: Vec<Vec<u8>>,
+    /// Whether the launch is cooperative: all CTAs have to be resident at the same time, so that they can wait for each other (`grid.sync()`). The number of CTAs that
+    /// fit on the device is known from the threads and the shared memory of a CTA, but not from its registers. [`LaunchLimits::resident_clusters`] does not limit
+    /// such a launch.
+    pub cooperative: Option<Cooperative>,
     /// The architecture whose tensor cores are modeled for the rounding of matrix products; by default the target of the module.
     pub model: Option<Target>,
     /// The resource limits.
@@ -100,6 +128,7 @@ impl Launch {
             cluster: [1; 3],
             shared: 0,
             arguments: Vec::new(),
+            cooperative: None,
             model: None,
             limits: LaunchLimits::default(),
             checks: Checks::NONE,

@@ -59,7 +59,7 @@ pub use device::{Device, DeviceBuilder, ModuleId, Snapshot};
 pub use error::{RunError, StopReason, Wait};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};
-pub use launch::{Launch, LaunchLimits, Outcome, UnsupportedInstruction};
+pub use launch::{Cooperative, Launch, LaunchLimits, Outcome, UnsupportedInstruction};
 pub use machine::Machine;
 pub use memory::{AddressSize, DeviceValue, HostPage, PAGE_BYTES, PageSource, Swizzle};
 pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};

@@ -86,6 +86,23 @@ impl<'m> Machine<'m> {
         self.device.declared_sampler(self.module, name)
     }
 
+    /// Runs kernels, each of which but the first one is a programmatic dependent launch: see [`Device::launch_dependent`].
+    ///
+    /// # Errors
+    ///
+    /// If a launch is invalid or an instruction fails.
+    pub fn launch_dependent(
+        &mut self,
+        launches: &[&Launch],
+        options: RunOptions<'_>,
+    ) -> Result<Vec<Outcome>, RunError> {
+        let launches: Vec<_> = launches
+            .iter()
+            .map(|launch| (self.module, *launch))
+            .collect();
+        self.device.launch_dependent(&launches, options)
+    }
+
     /// The instructions of the module that the machine does not support: see [`Device::unsupported`].
     pub fn unsupported(&self) -> impl Iterator<Item = UnsupportedInstruction> {
         self.device.unsupported(self.module)

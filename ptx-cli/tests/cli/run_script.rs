@@ -122,3 +122,66 @@ fn mistakes_in_a_script() {
     ]);
     expect(&run, 2, "", "ptxkit: there is no buffer `x`\n");
 }
+
+/// Multimem addresses, a dependent launch, and a cooperative launch that does not fit.
+#[test]
+fn scripts_use_several_memories_and_dependent_launches() {
+    let folder = Folder::new("run-script-dependent");
+    let kernels = folder.file(
+        "kernels.ptx",
+        ".version 8.1\n.target sm_90\n.address_size 64\n\
+         .visible .entry first(.param .u64 all)\n{\n.reg .b64 %rd1;\nld.param.u64 %rd1, [all];\n\
+         griddepcontrol.launch_dependents;\nmultimem.st.weak.global.u32 [%rd1], 5;\nret;\n}\n\
+         .visible .entry second(.param .u64 all, .param .u64 sum)\n{\n.reg .b32 %r1;\n.reg .b64 %rd<3>;\n\
+         ld.param.u64 %rd1, [all];\nld.param.u64 %rd2, [sum];\n// wait\n\
+         multimem.ld_reduce.weak.global.add.u32 %r1, [%rd1];\nst.global.u32 [%rd2], %r1;\nret;\n}\n",
+    );
+    let text = fs::read_to_string(&kernels).unwrap();
+    let script = folder.file(
+        "launches.toml",
+        "[buffers]\na = \"zero:4\"\nb = \"zero:u32[1]\"\nc = \"zero:8\"\nall = \"multimem:a,b,c+4\"\nsum = \"out:sum.npy:u32[1]\"\n\
+         [[launch]]\nkernel = \"first\"\nargs = [\"buffer:all\"]\n\
+         [[launch]]\nkernel = \"second\"\ndependent = true\nargs = [\"buffer:all\", \"buffer:sum\"]\n",
+    );
+    let sum = |ptx_text: &str, options: &[&str], status| {
+        let file = folder.file("kernels.ptx", ptx_text);
+        let mut arguments = vec!["run", &file, "--script", &script];
+        arguments.extend(options);
+        assert_eq!(ptx(&arguments).status, status);
+        let file = fs::File::open(folder.0.join("sum.npy")).unwrap();
+        let sums: Vec<u32> = NpyFile::new(file).unwrap().into_vec().unwrap();
+        sums[0]
+    };
+    assert_eq!(sum(&text, &[], 0), 0);
+    let correct = text.replace("// wait", "griddepcontrol.wait;");
+    assert_eq!(
+        sum(&correct, &["--check", "racecheck,memcheck,initcheck"], 0),
+        15
+    );
+    assert_eq!(sum(&correct, &[], 0), 15);
+    assert_eq!(sum(&text, &["--check", "racecheck"], 1), 15);
+    let file = folder.file("kernels.ptx", &text);
+    let run = |options: &str, argument: &str| {
+        let mut arguments = vec!["run", &*file, "--kernel", "first"];
+        arguments.extend(options.split_whitespace());
+        arguments.push(argument);
+        ptx(&arguments)
+    };
+    assert_eq!(run("", "multimem:{zero:4},{zero:u32[1]}").status, 0);
+    let unequal = run("", "multimem:{zero:4},{zero:8}");
+    assert!(
+        unequal.err.contains("have 4 and 8 bytes"),
+        "{}",
+        unequal.err
+    );
+    assert_eq!(run("", "multimem:").status, 2);
+    let too_large = run("--cooperative=2 --grid 65", "multimem:{zero:4}");
+    assert_eq!(too_large.status, 3);
+    assert!(
+        too_large
+            .err
+            .contains("expected at most 64 (2 multiprocessors with 32 each), found 65"),
+        "{}",
+        too_large.err
+    );
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::allocations::Allocations;
 use super::clock::Clock;
+use super::dependency::{Dependency, EarlierWrites};
 use super::locations::Locations;
 use super::objects::Objects;
 use super::published::Published;
@@ -50,6 +51,8 @@ pub(crate) struct CheckResults {
     pub(crate) reports: Vec<Report>,
     /// The bytes of global memory that were written; `None` if no checker records them.
     pub(crate) written: Option<WrittenBytes>,
+    /// The bytes that later grids of a sequence of dependent launches have to wait for; `None` without such a sequence.
+    pub(crate) writes_for_dependents: Option<Arc<EarlierWrites>>,
 }
 
 /// The state and the reports of the checkers.
@@ -86,6 +89,8 @@ pub(crate) struct Checkers {
     pub(super) values_of_operations: HashMap<u64, (u128, u64)>,
     /// The memory of these values.
     pub(super) values_held: Held,
+    /// The accesses of a grid of a sequence of dependent launches.
+    pub(super) dependency: Option<Dependency>,
     /// The memory of the sets of written bytes of global memory, and of the allocations.
     global_held: Held,
 }
@@ -117,6 +122,7 @@ impl Checkers {
             clock_bytes: 0,
             values_of_operations: HashMap::new(),
             values_held: Held::new(Arc::clone(account)),
+            dependency: None,
             global_held: Held::new(Arc::clone(account)),
         }
     }
@@ -206,7 +212,8 @@ impl Checkers {
 
     /// Counts the memory of the sets of written bytes of global memory, and of the allocations.
     pub(super) fn count_written(&mut self) {
-        let bytes = self.global.memory() + self.allocations.memory();
+        let dependency = self.dependency.as_ref().map_or(0, Dependency::memory);
+        let bytes = self.global.memory() + self.allocations.memory() + dependency;
         self.global_held.set(bytes, Purpose::Checkers);
     }
 

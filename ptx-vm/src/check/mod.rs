@@ -3,8 +3,9 @@
 //! [`checkers::Checkers`] is the observer. `memcheck` uses the [`allocations`] and the static provenance of addresses ([`objects`]). `initcheck`
 //! records [`written_bytes`] and tracks the registers that may be uninitialized when they are read ([`unset`], [`uninitialized`]). `racecheck` stores
 //! the last [`accesses`] to each memory location by number ([`locations`]), and compares their times with the vector clocks of threads ([`clock`],
-//! [`warp_clock`]), which barriers, fences and atomic operations join ([`order`], [`published`]); [`proxies`] are compared with proxy fences. `synccheck` checks barriers, masks, [`mbarriers`] and
-//! [`copies`], which are accesses with separate times.
+//! [`warp_clock`]), which barriers, fences and atomic operations join ([`order`], [`published`]); [`proxies`] are compared with proxy fences. `synccheck`
+//! checks barriers, masks, [`mbarriers`] and [`copies`], which are accesses with separate times. `racecheck` also looks for accesses without a wait for
+//! the grid before ([`dependency`]).
 
 mod accesses;
 mod allocations;
@@ -12,6 +13,7 @@ mod checker;
 mod checkers;
 mod clock;
 mod copies;
+mod dependency;
 mod initcheck;
 mod locations;
 mod mbarriers;
@@ -39,6 +41,7 @@ pub use report::{Occurrence, Report};
 
 pub(crate) use allocations::{Allocations, Owner};
 pub(crate) use checkers::{CheckResults, Checkers};
+pub(crate) use dependency::EarlierWrites;
 pub(crate) use objects::Objects;
 pub(crate) use sites::Sites;
 pub(crate) use written_bytes::WrittenBytes;

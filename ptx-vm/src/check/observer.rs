@@ -2,6 +2,7 @@
 
 use super::Checker;
 use super::checkers::{CheckResults, Checkers};
+use super::dependency::Dependency;
 use crate::error::StopReason;
 use crate::execute::{
     Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Observer,
@@ -47,6 +48,9 @@ impl Observer for Checkers {
         if self.has(Checker::Synccheck) {
             self.check_mbarrier_memory(execution, touch, possible);
         }
+        if self.dependency.is_some() && self.has(Checker::Racecheck) {
+            self.check_dependency(execution, touch, possible);
+        }
         if self.orders() {
             self.operation = self.operation_of(execution, touch);
             self.racecheck(execution, touch, possible);
@@ -65,6 +69,7 @@ impl Observer for Checkers {
     }
 
     fn acted(&mut self, execution: &Execution<'_>, act: &Act, waits: bool) {
+        self.follow_dependency(execution, act);
         if self.orders() {
             self.order(execution, act, waits);
         }
@@ -175,6 +180,7 @@ impl Observer for Checkers {
         results.push(Box::new(CheckResults {
             reports: self.reports.finish(),
             written: self.checks.has(Checker::Initcheck).then_some(self.global),
+            writes_for_dependents: self.dependency.map(Dependency::writes),
         }));
     }
 }

@@ -281,6 +281,10 @@ impl Checkers {
                     "not all threads of the cluster arrive at the cluster barrier".into(),
                     "arrive at the barrier in all threads of all CTAs of the cluster",
                 ),
+                State::OtherGrid => (
+                    "the grid that the threads wait for does not end".into(),
+                    "end the threads of the grid that is launched before",
+                ),
                 State::TensorColumns => (
                     "the columns of tensor memory are never free, or the other CTA of the pair does not request them".into(),
                     "free columns before others are allocated; with `.cta_group::2`, allocate in both CTAs",

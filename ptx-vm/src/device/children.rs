@@ -52,6 +52,15 @@ impl<'m> Device<'m> {
         first: &GridOfRun<'_>,
     ) -> Result<(), RunError> {
         let launches = self.run_grid(run, first)?;
+        self.run_requested(run, launches)
+    }
+
+    /// Runs the work that the first grid of a launch requested, and all that later grids request.
+    pub(super) fn run_requested(
+        &mut self,
+        run: &mut Run<'_, 'm>,
+        launches: Launches,
+    ) -> Result<(), RunError> {
         let mut unfinished = vec![Remaining::new(launches, 0)];
         while let Some(grid) = unfinished.last_mut() {
             let next = grid.next();
@@ -114,6 +123,7 @@ impl<'m> Device<'m> {
             cluster: [1; 3],
             shared: configuration.shared,
             arguments: Vec::new(),
+            cooperative: None,
             ..run.launch.clone()
         };
         let grid = GridOfRun {

@@ -1,7 +1,9 @@
 //! The device: memory, loaded modules and launches.
 
 mod children;
+mod dependent;
 mod modules;
+mod residency;
 mod running;
 mod snapshot;
 mod textures;
@@ -14,7 +16,7 @@ pub use snapshot::Snapshot;
 
 use modules::LoadedModule;
 
-use crate::check::{Allocations, Owner, Report, WrittenBytes};
+use crate::check::{Allocations, EarlierWrites, Owner, Report, WrittenBytes};
 use crate::error::{RunError, StopReason};
 use crate::memory::{
     AddressSize, DeviceValue, GlobalMemory, Heap, MAX_MEMBERS, PageSource, bytes_of, values_of,
@@ -60,6 +62,8 @@ pub struct Device<'m> {
     /// The reports of the checkers of the last launch.
     reports: Vec<Report>,
     profile: Option<Profile>,
+    /// The bytes that earlier grids of a sequence of dependent launches write, while such a sequence is checked.
+    earlier_writes: Option<Arc<EarlierWrites>>,
 }
 
 /// The state of a device that a snapshot copies, besides the memory.
@@ -124,6 +128,7 @@ impl DeviceBuilder {
             output: Vec::new(),
             reports: Vec::new(),
             profile: None,
+            earlier_writes: None,
         }
     }
 }

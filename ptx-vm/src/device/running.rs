@@ -10,14 +10,15 @@ use ptx_isa::{SpecialReg, Target};
 
 use super::Device;
 use super::modules::{LoadedModule, ModuleId};
+use super::residency;
 use crate::account::{Held, Purpose};
 use crate::check::{
     CheckResults, Checker, Checkers, Checks, Objects, Owner, Report, Sites, WrittenBytes,
 };
 use crate::error::{RunError, StopReason};
 use crate::execute::{
-    self, COPIES, Grid, Launches, Observer, ObserverCell, ObserverPair, PARAMETER_BYTES, Probe,
-    Results,
+    self, COPIES, Dependency, Grid, Launches, Observer, ObserverCell, ObserverPair,
+    PARAMETER_BYTES, Probe, Results,
 };
 use crate::executor::{OneThread, Progress, RunOptions};
 use crate::launch::{Launch, Outcome};
@@ -32,7 +33,7 @@ use crate::trace::Tracer;
 const WORKSPACE: usize = 8;
 
 /// The time at which a launch that begins now has to end.
-fn deadline(time: Duration) -> Option<Instant> {
+pub(super) fn deadline(time: Duration) -> Option<Instant> {
     Instant::now().checked_add(time)
 }
 
@@ -41,16 +42,16 @@ pub(super) struct Run<'r, 'm> {
     pub(super) loaded: &'r LoadedModule<'m>,
     /// The launch of the host. Launches from kernels have its limits and options.
     pub(super) launch: &'r Launch,
-    options: RunOptions<'r>,
+    pub(super) options: RunOptions<'r>,
     pub(super) progress: &'r Progress,
     /// The time at which the launch has to end.
     pub(super) deadline: Option<Instant>,
     /// The memory of the output.
-    output_held: Held,
+    pub(super) output_held: Held,
     /// The counters of the profile of all grids.
-    counts: Option<Counts>,
+    pub(super) counts: Option<Counts>,
     /// The number of grids that began.
-    grids: u64,
+    pub(super) grids: u64,
 }
 
 /// A grid of a launch.
@@ -89,11 +90,7 @@ impl<'m> Device<'m> {
         options: RunOptions<'_>,
     ) -> Result<Outcome, RunError> {
         let loaded = self.loaded(module)?;
-        let kernel = loaded
-            .module()
-            .function(&launch.kernel)
-            .filter(|id| loaded.program.function(*id).is_some_and(|f| f.is_entry))
-            .ok_or_else(|| RunError::new(StopReason::NoKernel))?;
+        let kernel = kernel(&loaded, launch)?;
         let parameters = parameters(&loaded, kernel, launch)?;
         let default_progress = Progress::default();
         let mut run = Run {
@@ -139,21 +136,32 @@ impl<'m> Device<'m> {
         shape::check(grid.launch, cluster)?;
         shape::check_declared(module, grid.kernel, grid.launch)?;
         check_memory_of_threads(run.loaded, grid.kernel, grid.launch)?;
+        if let Some(cooperative) = grid.launch.cooperative {
+            let sizes = &run.loaded.program.variables.shared;
+            let shared = sizes.needed(grid.kernel, grid.launch.shared);
+            let architecture = target(run.loaded, grid.launch).number().into();
+            let (blocks, threads) = (grid.launch.grid, grid.launch.block);
+            residency::check(cooperative, architecture, blocks, threads, shared)?;
+        }
         self.reserve_heaps(run)
     }
 
-    /// Runs a grid that was prepared, and returns the work that its threads requested.
-    pub(super) fn run_grid(
-        &mut self,
-        run: &mut Run<'_, 'm>,
-        of_run: &GridOfRun<'_>,
-    ) -> Result<Launches, RunError> {
+    /// A grid before its first step.
+    pub(super) fn grid<'g>(
+        &'g self,
+        run: &Run<'g, 'm>,
+        of_run: &GridOfRun<'g>,
+        workspace: u64,
+        dependency: Dependency,
+    ) -> Grid<'g> {
         let (loaded, launch) = (run.loaded, of_run.launch);
         let (module, program) = (loaded.module(), &loaded.program);
-        let workspace = self.grid_workspace(loaded)?;
-        let declared_target = ptx_ir::raw::query::Environment::of(module).target();
-        let target = launch.model.or(declared_target).unwrap_or(Target::Sm70);
-        let grid = Grid {
+        let target = target(loaded, launch);
+        let mut limits = launch.limits;
+        if launch.cooperative.is_some() {
+            limits.resident_clusters = usize::MAX;
+        }
+        Grid {
             heap: &self.state.heap,
             parameter_heap: &self.state.parameter_heap,
             textures: &self.state.textures,
@@ -172,18 +180,30 @@ impl<'m> Device<'m> {
             threads: launch.block,
             cluster: shape::cluster(module, of_run.kernel, launch),
             shared: launch.shared,
-            limits: launch.limits,
+            limits,
             model: Model::of(target),
             progress: run.progress,
             schedule: launch.schedule,
             asynchrony: launch.asynchrony,
             shared_seed: launch.shared_seed,
             observer: run.options.observer,
+            dependency,
             begun_clusters: AtomicU64::new(0),
             output: Mutex::default(),
-        };
+        }
+    }
+
+    /// Runs a grid that was prepared, and returns the work that its threads requested.
+    pub(super) fn run_grid(
+        &mut self,
+        run: &mut Run<'_, 'm>,
+        of_run: &GridOfRun<'_>,
+    ) -> Result<Launches, RunError> {
+        let loaded = run.loaded;
+        let workspace = self.grid_workspace(loaded)?;
+        let grid = self.grid(run, of_run, workspace, Dependency::default());
         run.grids += 1;
-        let mut observer = self.observer(run, launch);
+        let mut observer = self.observer(run, of_run);
         let executor = run.options.executor.unwrap_or(&OneThread);
         let ended = execute::run(&grid, executor, &mut observer);
         let output = grid.printed(ended.as_ref().err());
@@ -192,30 +212,45 @@ impl<'m> Device<'m> {
         if let Some(observer) = observer {
             observer.into_inner().finish(&mut results);
         }
+        let kept_output = self.end_grid(run, output);
+        self.keep_results(run, results);
+        ended?;
+        kept_output.map_err(RunError::new)?;
+        Ok(launches)
+    }
+
+    /// Keeps the output of a grid that has ended, and ends the use of the heaps.
+    pub(super) fn end_grid(
+        &mut self,
+        run: &mut Run<'_, 'm>,
+        output: Vec<u8>,
+    ) -> Result<(), StopReason> {
         let kept_output = run
             .output_held
             .take(COPIES * output.len() as u64, Purpose::Output);
         self.output.extend(output);
         self.state.heap.end_launch();
         self.state.parameter_heap.clear();
-        self.keep_results(run, results);
         if self.state.heap.bytes() > 0 {
             let (start, end) = self.state.heap.used();
             self.state
                 .allocations
                 .insert(start, end - start, Owner::EarlierHeap);
         }
-        ended?;
-        kept_output.map_err(RunError::new)?;
-        Ok(launches)
+        kept_output
     }
 
     /// The observers of a launch: checkers, profiler and tracer, and with any of them the one that finds deadlocks.
-    fn observer(&self, run: &Run<'_, 'm>, launch: &Launch) -> Option<ObserverCell> {
-        let loaded = run.loaded;
+    fn observer(&self, run: &Run<'_, 'm>, of_run: &GridOfRun<'_>) -> Option<ObserverCell> {
+        let (loaded, launch) = (run.loaded, of_run.launch);
         let mut observers: Vec<Box<dyn Observer>> = Vec::new();
         if !launch.checks.is_empty() {
-            observers.push(Box::new(self.checkers(loaded, launch.checks)));
+            let mut checkers = self.checkers(loaded, launch.checks);
+            // Launches from kernels begin after the grid that requests them, which has waited.
+            if let (Some(earlier), 0) = (&self.earlier_writes, of_run.depth) {
+                checkers.depend_on(earlier);
+            }
+            observers.push(Box::new(checkers));
         }
         if launch.profile {
             observers.push(Box::<Profiler>::default());
@@ -262,6 +297,9 @@ impl<'m> Device<'m> {
                 Ok(results) => {
                     Report::add_all(&mut self.reports, results.reports);
                     written = results.written;
+                    if let Some(writes) = results.writes_for_dependents {
+                        self.earlier_writes = Some(writes);
+                    }
                 }
                 Err(other) => {
                     if let Ok(counts) = other.downcast::<Counts>() {
@@ -277,7 +315,7 @@ impl<'m> Device<'m> {
     }
 
     /// The bytes that count as written after a launch that did not track them: all but those of the heap that are free.
-    fn all_written(&self) -> WrittenBytes {
+    pub(super) fn all_written(&self) -> WrittenBytes {
         let (memory, heap) = (&self.memory, &self.state.heap);
         let mut written = WrittenBytes::new(memory.start(), GlobalMemory::PAGE);
         written.insert(memory.start(), memory.end() - memory.start());
@@ -308,7 +346,7 @@ impl<'m> Device<'m> {
     }
 
     /// The address of the zeroed workspace that the driver provides for grid barriers, if the module uses it; else 0.
-    fn grid_workspace(&mut self, loaded: &LoadedModule<'m>) -> Result<u64, RunError> {
+    pub(super) fn grid_workspace(&mut self, loaded: &LoadedModule<'m>) -> Result<u64, RunError> {
         if !loaded.program.reads_special(SpecialReg::Envreg1) {
             return Ok(0);
         }
@@ -343,8 +381,23 @@ fn check_memory_of_threads(
     Ok(())
 }
 
+/// The kernel of a launch.
+pub(super) fn kernel(loaded: &LoadedModule<'_>, launch: &Launch) -> Result<FuncId, RunError> {
+    loaded
+        .module()
+        .function(&launch.kernel)
+        .filter(|id| loaded.program.function(*id).is_some_and(|f| f.is_entry))
+        .ok_or_else(|| RunError::new(StopReason::NoKernel))
+}
+
+/// The architecture that a launch models.
+fn target(loaded: &LoadedModule<'_>, launch: &Launch) -> Target {
+    let declared_target = ptx_ir::raw::query::Environment::of(loaded.module()).target();
+    launch.model.or(declared_target).unwrap_or(Target::Sm70)
+}
+
 /// The bytes of the parameters of a kernel.
-fn parameters(
+pub(super) fn parameters(
     loaded: &LoadedModule<'_>,
     kernel: FuncId,
     launch: &Launch,

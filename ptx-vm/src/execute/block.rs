@@ -26,6 +26,8 @@ pub(crate) struct Block {
     pub(super) turns: u64,
     /// The state of the cluster. The CTA owns it while it runs.
     pub(crate) cluster_state: ClusterState,
+    /// A thread has let the grids begin that depend on this one.
+    pub(super) releases_dependents: bool,
 }
 
 /// The state that the CTAs of a cluster share.

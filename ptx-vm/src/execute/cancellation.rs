@@ -55,6 +55,7 @@ impl Grid<'_> {
         };
         // Its CTAs do not run any more.
         self.cluster_ended();
+        self.dependency.release(self.clusters().size());
         let index = self.clusters().index(number);
         let first: [u32; 3] = core::array::from_fn(|i| index[i] * self.cluster[i]);
         let [x, y, z] = first.map(u128::from);

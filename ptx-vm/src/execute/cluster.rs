@@ -134,6 +134,7 @@ impl Cluster {
                 products: ProductOrder::default(),
                 turns: 0,
                 cluster_state: ClusterState::default(),
+                releases_dependents: false,
             };
             let threads = grid.threads_per_block();
             let mut warps = Vec::new();
@@ -331,13 +332,23 @@ impl Cluster {
 
     /// Lets the warps try again that wait for columns of tensor memory, if that may succeed; returns whether there were any.
     fn resume_allocations(&mut self) -> bool {
-        if !core::mem::take(&mut self.cluster_state.tensor_changed) {
-            return false;
+        core::mem::take(&mut self.cluster_state.tensor_changed)
+            && self.resume_waiting(State::TensorColumns)
+    }
+
+    /// Lets the threads try again that wait for another grid.
+    pub(super) fn resume_grid(&mut self) {
+        if self.resume_waiting(State::OtherGrid) {
+            self.wake();
         }
+    }
+
+    /// Lets the warps that wait in a state execute their instructions again; returns whether there were any.
+    fn resume_waiting(&mut self, state: State) -> bool {
         let mut any_resumed = false;
         for warp in self.blocks.iter_mut().flat_map(|(_, warps)| warps) {
             for group in &mut warp.groups.all {
-                if group.state == State::TensorColumns {
+                if group.state == state {
                     group.state = State::Ready;
                     any_resumed = true;
                 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 
+use super::dependent::Dependency;
 use super::execution::Failed;
 use super::launches::Launches;
 use crate::account::{Account, Purpose};
@@ -75,6 +76,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) textures: &'a TextureStore,
     /// The address of what barriers of all CTAs are kept in; `%envreg1` and `%envreg2` are its halves.
     pub(crate) workspace: u64,
+    /// The state of programmatic dependent launches.
+    pub(crate) dependency: Dependency,
     /// The number of clusters that have begun or were canceled, in the order in which they begin.
     pub(crate) begun_clusters: AtomicU64,
     /// The output of `printf` in each cluster.

@@ -20,6 +20,8 @@ pub(crate) enum State {
     TensorColumns,
     /// Waits for the other warps of the warpgroup to execute the products that it waits for.
     Warpgroup,
+    /// Waits for another grid to begin or to end.
+    OtherGrid,
 }
 
 /// Lanes at the same step in the same call.

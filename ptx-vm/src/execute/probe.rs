@@ -196,7 +196,11 @@ impl Probe {
                 State::Ready => true,
                 State::Barrier(id) => self.is_completed(linear, id),
                 State::Cluster => cluster_goes_on,
-                State::Lanes(_) | State::Matrix | State::TensorColumns | State::Warpgroup => false,
+                State::Lanes(_)
+                | State::Matrix
+                | State::TensorColumns
+                | State::Warpgroup
+                | State::OtherGrid => false,
             })
             .fold(0, |mask, group| mask | group.mask);
         let meets_others = cluster_goes_on

@@ -58,13 +58,6 @@ fn begin(
     }
 }
 
-/// Removes clusters that ended while they were looked at.
-fn retain_running(grid: &Grid<'_>, waiting: &mut VecDeque<Cluster>) {
-    let count_before = waiting.len();
-    waiting.retain(|cluster| !cluster.is_done());
-    (waiting.len()..count_before).for_each(|_| grid.cluster_ended());
-}
-
 /// Performs the pending asynchronous operations of all clusters, none of which can continue otherwise; returns whether there were any.
 fn perform_operations(
     grid: &Grid<'_>,
@@ -94,31 +87,81 @@ pub(super) fn run_waiting(
 /// Runs clusters that began, and those that have not begun.
 fn run_from(
     grid: &Grid<'_>,
-    mut waiting: VecDeque<Cluster>,
+    waiting: VecDeque<Cluster>,
     observer: &mut Option<ObserverCell>,
 ) -> Result<(), RunError> {
-    let mut watch = Watch::new(FIRST_LOOK);
-    let first_turn = if grid.program.may_cancel(grid.kernel) {
-        CANCELING_TURN
-    } else {
-        DEPENDENT_TURNS[0]
-    };
+    let mut run = GridRun::new(grid, waiting);
     loop {
-        let may_begin = waiting.len() < grid.limits.resident_clusters;
+        match run.turn(observer)? {
+            Turn::Ended => return Ok(()),
+            Turn::Continues => {}
+            Turn::Stuck(error) => {
+                for cluster in &mut run.waiting {
+                    cluster.show_stuck(grid, observer);
+                }
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// The result of a turn of a grid.
+pub(super) enum Turn {
+    /// All clusters have ended.
+    Ended,
+    Continues,
+    /// No thread can continue, unless another grid changes something.
+    Stuck(RunError),
+}
+
+/// A grid that runs on one thread, whose clusters have turns.
+pub(super) struct GridRun<'g> {
+    grid: &'g Grid<'g>,
+    /// The clusters that began and have not ended.
+    waiting: VecDeque<Cluster>,
+    watch: Watch,
+    /// The steps of a turn of a cluster before all have begun.
+    first_turn: u64,
+}
+
+impl<'g> GridRun<'g> {
+    pub(super) fn new(grid: &'g Grid<'g>, waiting: VecDeque<Cluster>) -> Self {
+        let first_turn = if grid.program.may_cancel(grid.kernel) {
+            CANCELING_TURN
+        } else {
+            DEPENDENT_TURNS[0]
+        };
+        Self {
+            grid,
+            waiting,
+            watch: Watch::new(FIRST_LOOK),
+            first_turn,
+        }
+    }
+
+    /// Lets threads try again that wait for another grid.
+    pub(super) fn resume(&mut self) {
+        self.waiting.iter_mut().for_each(Cluster::resume_grid);
+    }
+
+    /// Runs the next cluster for some steps.
+    pub(super) fn turn(&mut self, observer: &mut Option<ObserverCell>) -> Result<Turn, RunError> {
+        let grid = self.grid;
+        let may_begin = self.waiting.len() < grid.limits.resident_clusters;
         let begun = may_begin.then(|| grid.take_cluster()).flatten();
         let begins = begun.is_some();
         let mut cluster = if let Some(number) = begun {
             Cluster::new(grid, grid.clusters().index(number))?
         } else {
-            match waiting.pop_front() {
+            match self.waiting.pop_front() {
                 Some(cluster) => cluster,
-                None => return Ok(()),
+                None => return Ok(Turn::Ended),
             }
         };
         let turn = if grid.have_all_begun() {
             DEPENDENT_TURNS[1]
         } else {
-            first_turn
+            self.first_turn
         };
         let progress = if begins {
             begin(grid, &mut cluster, turn, observer)
@@ -128,42 +171,66 @@ fn run_from(
         let progress = match progress {
             Ok(progress) => progress,
             Err(error) => {
-                waiting.push_front(cluster);
-                return Err(watch::explain(grid, &mut waiting, observer, error));
+                self.waiting.push_front(cluster);
+                return Err(watch::explain(grid, &mut self.waiting, observer, error));
             }
         };
         if cluster.is_done() {
-            grid.cluster_ended();
+            self.end(&cluster);
             // Those that waited may depend on it.
-            waiting.iter_mut().for_each(Cluster::wake);
-            continue;
+            self.waiting.iter_mut().for_each(Cluster::wake);
+            return Ok(Turn::Continues);
         }
         if progress {
-            waiting.iter_mut().for_each(Cluster::wake);
+            self.waiting.iter_mut().for_each(Cluster::wake);
             cluster.wake();
         }
-        waiting.push_back(cluster);
-        if !grid.have_all_begun() && waiting.len() < grid.limits.resident_clusters {
-            continue;
+        self.waiting.push_back(cluster);
+        if !grid.have_all_begun() && self.waiting.len() < grid.limits.resident_clusters {
+            return Ok(Turn::Continues);
         }
-        let mut error = None;
-        if waiting.iter().all(Cluster::is_stuck) {
-            error = Some(watch::stuck(grid, &waiting));
-        } else if watch.is_due(grid.progress.steps()) {
-            let steps = grid.progress.steps();
-            let observation = watch.look(grid, &mut waiting, steps, observer)?;
-            error = (observation.look == Look::Repeats).then(|| watch::deadlock(observation.waits));
-            waiting.iter_mut().for_each(Cluster::wake);
-            retain_running(grid, &mut waiting);
-        }
-        if error.is_some() && perform_operations(grid, &mut waiting, observer)? {
-            continue;
-        }
-        if let Some(error) = error {
-            for cluster in &mut waiting {
-                cluster.show_stuck(grid, observer);
+        match self.stuck(observer)? {
+            Some(_) if perform_operations(grid, &mut self.waiting, observer)? => {
+                Ok(Turn::Continues)
             }
-            return Err(error);
+            Some(error) => Ok(Turn::Stuck(error)),
+            None => Ok(Turn::Continues),
         }
+    }
+
+    /// The error of clusters none of which can continue; `None` if one may continue.
+    fn stuck(&mut self, observer: &mut Option<ObserverCell>) -> Result<Option<RunError>, RunError> {
+        let grid = self.grid;
+        if self.waiting.iter().all(Cluster::is_stuck) {
+            return Ok(Some(watch::stuck(grid, &self.waiting)));
+        }
+        let steps = grid.progress.steps();
+        if !self.watch.is_due(steps) {
+            return Ok(None);
+        }
+        let observation = self.watch.look(grid, &mut self.waiting, steps, observer)?;
+        self.waiting.iter_mut().for_each(Cluster::wake);
+        self.retain_running();
+        Ok((observation.look == Look::Repeats).then(|| watch::deadlock(observation.waits)))
+    }
+
+    /// Removes clusters that ended while they were looked at.
+    fn retain_running(&mut self) {
+        let all = core::mem::take(&mut self.waiting);
+        for cluster in all {
+            if cluster.is_done() {
+                self.end(&cluster);
+            } else {
+                self.waiting.push_back(cluster);
+            }
+        }
+    }
+
+    /// Counts the CTAs of a cluster that ended.
+    fn end(&self, cluster: &Cluster) {
+        self.grid.cluster_ended();
+        let blocks = cluster.blocks();
+        let unreleased = blocks.filter(|(block, _)| !block.releases_dependents);
+        self.grid.dependency.release(unreleased.count() as u64);
     }
 }

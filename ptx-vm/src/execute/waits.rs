@@ -132,6 +132,7 @@ impl Waiting<'_> {
                 let warp = self.warp.first as usize / LANES;
                 self.block.products.describe(warp)
             }
+            State::OtherGrid => "for another grid".into(),
         };
         Some(self.described(call.function, self.group.step_index, what))
     }

@@ -9,6 +9,7 @@ mod checkers;
 mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
+mod dependents;
 mod device;
 mod edited;
 mod evaluate;

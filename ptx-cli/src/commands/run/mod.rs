@@ -26,8 +26,8 @@ use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::{Diagnostic, FuncId, Module};
 use ptx_isa::Target;
 use ptx_vm::{
-    Asynchrony, Checker, Launch, LaunchLimits, Machine, Report, Schedule, StopReason,
-    UnknownAsynchrony, UnknownSchedule,
+    Asynchrony, Checker, Cooperative, Launch, LaunchLimits, Machine, Report, RunError, Schedule,
+    StopReason, UnknownAsynchrony, UnknownSchedule,
 };
 
 use super::check::target;
@@ -85,11 +85,14 @@ pub(crate) struct Args {
     /// Size of the dynamic shared memory of a CTA in bytes
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = shared)]
     shared: u32,
+    /// Launch cooperatively: all CTAs must fit on a device with this number of multiprocessors at the same time [default: 132]
+    #[arg(long, value_name = "MULTIPROCESSORS", num_args = 0..=1, require_equals = true, default_missing_value = "132")]
+    cooperative: Option<u32>,
     /// Model the rounding of this architecture's tensor cores in matrix products [default: the target of the module]
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     model: Option<Target>,
     /// Run the launches of a script, which can share buffers
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["arguments", "kernel", "grid", "block", "cluster", "shared"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["arguments", "kernel", "grid", "block", "cluster", "shared", "cooperative"])]
     script: Option<PathBuf>,
     /// Enable these checkers: memcheck, initcheck, synccheck, racecheck
     #[arg(long, value_name = "CHECKER", value_delimiter = ',')]
@@ -218,6 +221,8 @@ impl Args {
                 shared: self.shared,
             },
             asynchrony: None,
+            cooperative: self.cooperative.map(Cooperative::new),
+            is_dependent: false,
         };
         plan.calls.push(call);
         Ok(plan)
@@ -244,6 +249,7 @@ impl<'a> Run<'a> {
             mut machine,
             memory,
             launches,
+            sequences,
         } = self.prepare(plan, schedule)?;
         let start = Instant::now();
         let lines = SourceLines::new(&self.parsed.module);
@@ -254,23 +260,32 @@ impl<'a> Run<'a> {
             ..RunResults::default()
         };
         let mut has_failed = false;
-        for (kernel, launch) in &launches {
-            let LaunchEnd { launched, error } =
-                self.run_launch(*kernel, launch, &mut machine, trace.as_ref(), out)?;
+        let mut remaining = &launches[..];
+        for count in self.split(sequences, trace.is_some()) {
+            let (sequence, later) = remaining.split_at(count);
+            remaining = later;
+            let ends = match sequence {
+                [(kernel, launch)] => {
+                    vec![self.run_launch(*kernel, launch, &mut machine, trace.as_ref(), out)?]
+                }
+                _ => self.run_dependent(sequence, &mut machine)?,
+            };
             results
                 .diagnostics
                 .extend(machine.reports().iter().map(Report::diagnostic));
-            if !is_json {
-                out.write_all(&printed(&launched.output, io::stdout().is_terminal()))?;
-                if let (Some(style), Some(counts)) = (self.args.profile, &launched.profile) {
-                    profile::write(out, self.parsed, launched.kernel, counts, style)?;
+            for LaunchEnd { launched, error } in ends {
+                if !is_json {
+                    out.write_all(&printed(&launched.output, io::stdout().is_terminal()))?;
+                    if let (Some(style), Some(counts)) = (self.args.profile, &launched.profile) {
+                        profile::write(out, self.parsed, launched.kernel, counts, style)?;
+                    }
+                    out.flush_terminal()?;
                 }
-                out.flush_terminal()?;
+                has_failed = error.is_some();
+                results.diagnostics.extend(error);
+                results.is_complete = launched.steps.is_some();
+                results.launches.push(launched);
             }
-            has_failed = error.is_some();
-            results.diagnostics.extend(error);
-            results.is_complete = launched.steps.is_some();
-            results.launches.push(launched);
             if !results.is_complete {
                 break;
             }
@@ -298,6 +313,81 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// The numbers of launches that run together: launches with a profile or a trace run one after the other.
+    fn split(&self, sequences: Vec<usize>, is_traced: bool) -> Vec<usize> {
+        if is_traced || self.args.profile.is_some() {
+            vec![1; sequences.iter().sum()]
+        } else {
+            sequences
+        }
+    }
+
+    /// Runs launches, each of which depends on the one before.
+    fn run_dependent(
+        &self,
+        sequence: &[(FuncId, Launch)],
+        machine: &mut Machine<'_>,
+    ) -> Result<Vec<LaunchEnd<'a>>> {
+        let module = &self.parsed.module;
+        let launches: Vec<&Launch> = sequence.iter().map(|(_, launch)| launch).collect();
+        match self.watch.run_dependent(machine, &launches) {
+            Ok(outcomes) => Ok(sequence
+                .iter()
+                .zip(outcomes)
+                .map(|((kernel, _), outcome)| LaunchEnd {
+                    launched: Launched {
+                        kernel: function_name(module, *kernel),
+                        steps: Some(outcome.steps),
+                        output: outcome.output,
+                        profile: None,
+                        trace: None,
+                    },
+                    error: None,
+                })
+                .collect()),
+            Err(error) => {
+                let first = sequence.first().map(|(kernel, _)| *kernel);
+                let failed = sequence
+                    .iter()
+                    .map(|(kernel, _)| *kernel)
+                    .find(|kernel| function_name(module, *kernel) == error.function);
+                let Some(kernel) = failed.or(first) else {
+                    return Ok(Vec::new());
+                };
+                Ok(vec![self.failed(kernel, &error, machine)?])
+            }
+        }
+    }
+
+    /// The end of a launch with an error.
+    fn failed(
+        &self,
+        kernel: FuncId,
+        error: &RunError,
+        machine: &Machine<'_>,
+    ) -> Result<LaunchEnd<'a>> {
+        let module = &self.parsed.module;
+        let name = function_name(module, kernel);
+        let mut diagnostic = None;
+        if error.reason != StopReason::Canceled {
+            let header = module.interface_spans(kernel);
+            diagnostic = error.diagnostic(header.map(|h| h.name).unwrap_or_default());
+            if diagnostic.is_none() {
+                bail!("kernel `{}`: {error}", clean(name));
+            }
+        }
+        Ok(LaunchEnd {
+            launched: Launched {
+                kernel: name,
+                steps: None,
+                output: machine.output().to_vec(),
+                profile: None,
+                trace: None,
+            },
+            error: diagnostic,
+        })
+    }
+
     /// Runs one launch.
     fn run_launch(
         &self,
@@ -314,30 +404,24 @@ impl<'a> Run<'a> {
             Some(trace) => trace.run(&self.watch, machine, launch, out)?,
             None => self.watch.run(machine, launch, None),
         };
-        let (steps, output, error) = match result {
-            Ok(outcome) => (Some(outcome.steps), outcome.output, None),
-            Err(error) if error.reason == StopReason::Canceled => {
-                (None, machine.output().to_vec(), None)
-            }
-            Err(error) => {
-                let header = module.interface_spans(kernel);
-                let diagnostic = error.diagnostic(header.map(|h| h.name).unwrap_or_default());
-                let Some(diagnostic) = diagnostic else {
-                    bail!("kernel `{}`: {error}", clean(name));
-                };
-                (None, machine.output().to_vec(), Some(diagnostic))
-            }
+        let mut end = match result {
+            Ok(outcome) => LaunchEnd {
+                launched: Launched {
+                    kernel: name,
+                    steps: Some(outcome.steps),
+                    output: outcome.output,
+                    profile: None,
+                    trace: None,
+                },
+                error: None,
+            },
+            Err(error) => self.failed(kernel, &error, machine)?,
         };
-        let launched = Launched {
-            kernel: name,
-            steps,
-            output,
-            profile: machine
-                .profile()
-                .map(|profile| profile::json(self.parsed, profile)),
-            trace: trace.map(Trace::traced),
-        };
-        Ok(LaunchEnd { launched, error })
+        end.launched.profile = machine
+            .profile()
+            .map(|profile| profile::json(self.parsed, profile));
+        end.launched.trace = trace.map(Trace::traced);
+        Ok(end)
     }
 }
 

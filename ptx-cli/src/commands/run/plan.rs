@@ -3,8 +3,7 @@
 use ptx_isa::ScalarType;
 use ptx_report::clean;
 use ptx_report::demangle::FunctionPattern;
-use ptx_vm::Asynchrony;
-use ptx_vm::TensorMap;
+use ptx_vm::{Asynchrony, Cooperative, TensorMap};
 
 use super::argument::{Argument, Buffer, Content};
 use super::shape::Sizes;
@@ -25,6 +24,10 @@ pub(super) struct Call {
     pub(super) shape: Shape,
     /// The time of asynchronous operations in a script, unless an option gives another one.
     pub(super) asynchrony: Option<Asynchrony>,
+    /// The device that all CTAs have to fit on, for a cooperative launch.
+    pub(super) cooperative: Option<Cooperative>,
+    /// The launch may begin before the one before has ended.
+    pub(super) is_dependent: bool,
     pub(super) arguments: Vec<Passed>,
     /// The position in a script, such as `launches.toml:12`.
     pub(super) place: Option<String>,

@@ -60,18 +60,45 @@ impl Watch {
         launch: &Launch,
         observer: Option<&dyn StepObserver>,
     ) -> Result<Outcome, RunError> {
+        self.follow(&[launch], observer, |options| {
+            machine.launch_with(launch, options)
+        })
+    }
+
+    /// Runs launches, each of which depends on the one before.
+    pub(super) fn run_dependent(
+        &self,
+        machine: &mut Machine<'_>,
+        launches: &[&Launch],
+    ) -> Result<Vec<Outcome>, RunError> {
+        self.follow(launches, None, |options| {
+            machine.launch_dependent(launches, options)
+        })
+    }
+
+    /// Calls a function that runs launches, and shows their progress.
+    fn follow<'a, R>(
+        &'a self,
+        launches: &[&Launch],
+        observer: Option<&'a dyn StepObserver>,
+        run: impl FnOnce(RunOptions<'a>) -> R,
+    ) -> R {
         let mut options = RunOptions::default()
             .with_executor(&Threads)
             .with_progress(&self.progress);
         options.observer = observer;
         if !self.is_shown {
-            return machine.launch_with(launch, options);
+            return run(options);
         }
         let (end, ended) = mpsc::channel::<()>();
-        let blocks = launch.grid.iter().map(|&n| u64::from(n)).product();
+        let blocks = launches.iter().map(|launch| {
+            let blocks = launch.grid.iter();
+            blocks.map(|&n| u64::from(n)).product::<u64>()
+        });
+        let blocks = blocks.sum();
         thread::scope(|scope| {
             scope.spawn(move || self.show(blocks, &ended));
-            let result = machine.launch_with(launch, options);
+            let result = run(options);
             drop(end);
             result
         })

@@ -17,6 +17,8 @@ pub(super) struct Prepared<'m> {
     pub(super) memory: Memory,
     /// The launches with their kernels.
     pub(super) launches: Vec<(FuncId, Launch)>,
+    /// The numbers of launches in sequences, each of which depends on the one before.
+    pub(super) sequences: Vec<usize>,
 }
 
 impl<'a> Run<'a> {
@@ -33,6 +35,7 @@ impl<'a> Run<'a> {
         machine.limit_memory(limits.memory_bytes);
         let memory = Memory::new(&mut machine, plan.buffers())?;
         let mut launches = Vec::new();
+        let mut sequences: Vec<usize> = Vec::new();
         for (call, kernel) in plan.calls.iter().zip(kernels) {
             let mut launch = launch(module, kernel, call, &memory, limits)?;
             launch.schedule = schedule;
@@ -40,12 +43,18 @@ impl<'a> Run<'a> {
             launch.profile = self.args.profile.is_some();
             launch.checks = self.args.check.iter().copied().collect();
             launch.model = self.args.model;
+            launch.cooperative = call.cooperative;
             launches.push((kernel, launch));
+            match sequences.last_mut() {
+                Some(count) if call.is_dependent => *count += 1,
+                _ => sequences.push(1),
+            }
         }
         Ok(Prepared {
             machine,
             memory,
             launches,
+            sequences,
         })
     }
 
@@ -114,6 +123,7 @@ impl<'a> Run<'a> {
             mut machine,
             memory,
             launches,
+            ..
         } = self.prepare(plan, schedule)?;
         for (_, launch) in &launches {
             let result = self.watch.run(&mut machine, launch, None);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use ptx_report::demangle::FunctionPattern;
+use ptx_vm::Cooperative;
 
 use super::argument::{Argument, Buffer, size};
 use super::asynchrony;
@@ -56,6 +57,8 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
             shared: 0,
         },
         asynchrony: None,
+        cooperative: None,
+        is_dependent: false,
         arguments: Vec::new(),
         place: Some(launch.place()),
     };
@@ -70,6 +73,14 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
                 let time = asynchrony(value.text()?).map_err(|message| value.error(&message))?;
                 call.asynchrony = Some(time);
             }
+            "cooperative" => {
+                let multiprocessors = value.amount()?.parse().ok();
+                let multiprocessors = multiprocessors.ok_or_else(|| {
+                    value.error("expected the number of multiprocessors, such as 132")
+                })?;
+                call.cooperative = Some(Cooperative::new(multiprocessors));
+            }
+            "dependent" => call.is_dependent = value.flag()?,
             _ => {
                 for argument in value.list() {
                     let passed = argument
@@ -89,7 +100,15 @@ fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
 fn entries(launch: Value<'_>) -> Result<Vec<Entry<'_>>> {
     let entries = launch.table()?;
     let keys = [
-        "kernel", "grid", "block", "cluster", "shared", "async", "args",
+        "kernel",
+        "grid",
+        "block",
+        "cluster",
+        "shared",
+        "async",
+        "cooperative",
+        "dependent",
+        "args",
     ];
     for entry in &entries {
         entry.expect_one_of(&keys)?;

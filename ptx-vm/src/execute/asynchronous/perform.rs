@@ -95,6 +95,7 @@ fn perform_one(
         products: ProductOrder::default(),
         turns: 0,
         cluster_state: core::mem::take(&mut block.cluster_state),
+        releases_dependents: true,
     };
     let mut memory_now = pending.saved.as_ref().map(|saved| saved.bytes.clone());
     swap_source(&mut unit, pending.saved.as_ref(), &mut memory_now);
