@@ -15,35 +15,61 @@ pub(super) struct StoredMatrix {
     pub(super) rank: usize,
     pub(super) matrix: SharedMatrix,
     pub(super) major: Major,
-    /// The index of the first row of the first or column of the second factor. It is a multiple of the elements of a unit, unless these dimensions are lines.
+    /// The index of the first row of the first or column of the second factor.
     pub(super) first: usize,
     /// Rows of the first or columns of the second factor, and the elements of each.
     pub(super) size: [usize; 2],
-    /// The bits of an element: 4 to 32. Single bits are read as words of 32.
+    /// The bits of an element, in a unit whose packed elements are expanded: 4 to 32. Single bits are read as words of 32.
     pub(super) bits: usize,
 }
 
 impl StoredMatrix {
-    /// The addresses of the units, and the index of the first element of each: row and column.
-    fn units(&self) -> Vec<(u64, [usize; 2])> {
+    /// The addresses of the units, and the index of the first element of each: row, counted as `first`, and column.
+    pub(super) fn units(&self) -> Vec<(u64, [usize; 2])> {
         let elements = self.elements_of_unit();
         let [rows, depth] = self.size;
+        let rows = self.first..self.first + rows;
         let (lines, units) = match self.major {
-            Major::K => (rows, depth.div_ceil(elements)),
-            Major::Mn => (depth, rows.div_ceil(elements)),
+            Major::K => (rows, 0..depth.div_ceil(elements)),
+            Major::Mn => (0..depth, rows.start / elements..rows.end.div_ceil(elements)),
         };
-        let mut result = Vec::with_capacity(lines * units);
-        for line in 0..lines {
-            for unit in 0..units {
-                let (first_line, first_unit, element) = match self.major {
-                    Major::K => (self.first, 0, [line, unit * elements]),
-                    Major::Mn => (0, self.first / elements, [unit * elements, line]),
+        let mut result = Vec::with_capacity(lines.len() * units.len());
+        for line in lines {
+            for unit in units.clone() {
+                let element = match self.major {
+                    Major::K => [line, unit * elements],
+                    Major::Mn => [unit * elements, line],
                 };
-                let [line, unit] = [first_line + line, first_unit + unit].map(|n| n as u64);
-                result.push((self.matrix.unit_address(self.major, line, unit), element));
+                let address = self
+                    .matrix
+                    .unit_address(self.major, line as u64, unit as u64);
+                result.push((address, element));
             }
         }
         result
+    }
+
+    /// The matrix whose units have values: the rows of the first factor, or the columns of the second one as rows.
+    pub(super) fn matrix_of(&self, units: &[(u64, [usize; 2])], values: &[u128]) -> Matrix {
+        let [rows, depth] = self.size;
+        let mut elements = vec![0; rows * depth];
+        let mask = u128::MAX >> (128 - self.bits);
+        for ((_, [row, column]), value) in units.iter().zip(values) {
+            for index in 0..self.elements_of_unit() {
+                let (row, column) = match self.major {
+                    Major::K => (*row, column + index),
+                    Major::Mn => (row + index, *column),
+                };
+                if (self.first..self.first + rows).contains(&row) && column < depth {
+                    elements[(row - self.first) * depth + column] =
+                        (value >> (index * self.bits) & mask) as u64;
+                }
+            }
+        }
+        Matrix {
+            size: self.size,
+            elements,
+        }
     }
 
     const fn elements_of_unit(&self) -> usize {
@@ -58,24 +84,7 @@ impl Execution<'_> {
         self.handle(units.len() as u64 * UNIT, self.first())?;
         let addresses: Vec<u64> = units.iter().map(|&(address, _)| address).collect();
         let values = self.read_units(stored.rank, &addresses)?;
-        let [rows, depth] = stored.size;
-        let mut elements = vec![0; rows * depth];
-        let mask = u128::MAX >> (128 - stored.bits);
-        for ((_, [row, column]), value) in units.into_iter().zip(values) {
-            for index in 0..stored.elements_of_unit() {
-                let (row, column) = match stored.major {
-                    Major::K => (row, column + index),
-                    Major::Mn => (row + index, column),
-                };
-                if row < rows && column < depth {
-                    elements[row * depth + column] = (value >> (index * stored.bits) & mask) as u64;
-                }
-            }
-        }
-        Ok(Matrix {
-            size: stored.size,
-            elements,
-        })
+        Ok(stored.matrix_of(&units, &values))
     }
 
     /// Reads units of 16 bytes in the shared memory of a CTA of the cluster. Units that a checker does not allow to be read are zero.

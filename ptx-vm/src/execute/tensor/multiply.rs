@@ -6,6 +6,7 @@ use ptx_isa::ScalarType;
 
 use super::super::asynchronous::{AsyncOperation, Completes, GroupKind, Pass};
 use super::super::execution::{Control, Execution, Failed, Outcome};
+use super::super::shared_matrix::StoredMatrix;
 use super::product::{FirstFactor, TensorProduct};
 use super::{invalid, unknown_operands};
 use crate::lanes::{half_to_single, lanes, single_to_half};
@@ -95,39 +96,25 @@ impl Execution<'_> {
         lines: Range<usize>,
         depth: usize,
     ) -> Result<Matrix, Failed> {
-        let bits = product.instruction.element_bits();
         let format = product.instruction.unit_format(factor.ty);
-        let mask = u128::MAX >> (128 - bits);
-        let elements_of_unit = 128 / bits;
-        let mut elements = vec![0; lines.len() * depth];
-        let (major, lines_in_memory, units) = if factor.is_transposed {
-            let units = lines.start / elements_of_unit..lines.end.div_ceil(elements_of_unit);
-            (Major::Mn, 0..depth, units)
-        } else {
-            (Major::K, lines.clone(), 0..depth.div_ceil(elements_of_unit))
-        };
-        for line in lines_in_memory {
-            for unit in units.clone() {
-                let address = matrix.unit_address(major, line as u64, unit as u64);
-                let bytes = self.read_unit(rank, address, format, product.lane)?;
-                for index in 0..elements_of_unit {
-                    let element = unit * elements_of_unit + index;
-                    let (row, column) = if factor.is_transposed {
-                        (element, line)
-                    } else {
-                        (line, element)
-                    };
-                    if lines.contains(&row) && column < depth {
-                        elements[(row - lines.start) * depth + column] =
-                            (bytes >> (bits * index) & mask) as u64;
-                    }
-                }
-            }
-        }
-        Ok(Matrix {
+        let stored = StoredMatrix {
+            rank,
+            matrix: *matrix,
+            major: if factor.is_transposed {
+                Major::Mn
+            } else {
+                Major::K
+            },
+            first: lines.start,
             size: [lines.len(), depth],
-            elements,
-        })
+            bits: product.instruction.element_bits(),
+        };
+        let units = stored.units();
+        let mut values = Vec::with_capacity(units.len());
+        for (address, _) in &units {
+            values.push(self.read_unit(rank, *address, format, product.lane)?);
+        }
+        Ok(stored.matrix_of(&units, &values))
     }
 
     /// The second factor, of which each CTA has half of the columns.
