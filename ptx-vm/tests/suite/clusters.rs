@@ -114,9 +114,10 @@ fn offsets_are_those_of_the_cta() {
     let body = "mov.u32 %r1, words;\nand.b32 %r2, %r1, 0xFFFFFF;\nadd.u32 %r3, %r0, 40;\nst.shared.u32 [%r2+8], %r3;\n\
                 mov.u32 %r4, 2;\nld.shared.u32 %r5, [words+8];\nmov.u32 %r6, words+8;\nld.shared.u32 %r7, [%r6];\n\
                 cvt.u64.u32 %rd1, %r6;\ncvta.shared.u64 %rd1, %rd1;\nld.u32 %r8, [%rd1];\n\
-                st.global.v4.u32 [%out], {%r5, %r7, %r8, 0};";
+                st.shared::cluster.u32 [words+12], %r3;\nld.shared.u32 %r9, [words+12];\n\
+                st.global.v4.u32 [%out], {%r5, %r7, %r8, %r9};";
     let found = run("sm_90", 2, SHARED, body).unwrap();
-    assert_eq!([&found[..3], &found[8..11]], [[40; 3], [41; 3]]);
+    assert_eq!([&found[..4], &found[8..12]], [[40; 4], [41; 4]]);
     let body = "mov.u32 %r1, 1;\nmapa.shared::cluster.u32 %r2, words, %r1;\nld.shared::cta.u32 %r3, [%r2];";
     let error = run("sm_90", 2, SHARED, body).unwrap_err();
     assert!(
