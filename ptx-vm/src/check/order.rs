@@ -24,8 +24,7 @@ impl Checkers {
             return;
         };
         match act.action {
-            // A copy of a tensor map is a release fence.
-            Action::Fence | Action::TensorMapCopy => {
+            Action::Fence => {
                 let scope = site.scope.unwrap_or(Scope::Device);
                 self.own_warp(execution)
                     .clock
@@ -34,6 +33,14 @@ impl Checkers {
                 if !fenced.is_empty() && self.sites.has_async_proxy {
                     let clock = &mut self.own_warp(execution).clock;
                     clock.fence_proxy(execution.active, &fenced);
+                }
+            }
+            Action::TensorMapCopy => {
+                let clock = &mut self.own_warp(execution).clock;
+                clock.fence(execution.active, site.scope.unwrap_or(Scope::Device));
+                // All lanes of the warp copy together.
+                if !waits {
+                    clock.synchronize(execution.warp.groups.live());
                 }
             }
             Action::BarrierArrive => {
