@@ -50,14 +50,7 @@ impl Checkers {
                 )
             }
             (Action::MbarrierInit, _) => {
-                let clock = &mut self.own_warp(execution).clock;
-                let time = clock.times[lane];
-                clock.advance(1 << lane);
-                let (_, state) = self.block_of_rank(execution, operation.rank);
-                let slot = state.sync.new_slot();
-                let object = Mbarrier::new(slot, actor, time);
-                state.sync.mbarriers.insert(offset, object);
-                state.count();
+                self.initialize(execution, operation);
                 return true;
             }
             (_, None) => (
@@ -106,6 +99,20 @@ impl Checkers {
             help,
         });
         false
+    }
+
+    /// Records the initialization of an object. The time of the thread advances, so that others follow it only if they acquire that time.
+    fn initialize(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) {
+        let (offset, lane) = (operation.offset, operation.lane);
+        let actor = self.actor(execution, lane);
+        let clock = &mut self.own_warp(execution).clock;
+        let time = clock.times[lane];
+        clock.advance(1 << lane);
+        let (_, state) = self.block_of_rank(execution, operation.rank);
+        let slot = state.sync.new_slot();
+        let object = Mbarrier::new(slot, actor, time);
+        state.sync.mbarriers.insert(offset, object);
+        state.count();
     }
 
     /// Reports an operation that is not ordered after the initialization of the object by another thread.

@@ -85,6 +85,9 @@ fn run(
     let data = machine.allocate(4 * 128).unwrap();
     machine.write_slice(data, &[0u32; 128]).unwrap();
     let mut launch = Launch::new("k").shape(1, threads);
+    if text.contains("%cluster_ctarank") {
+        (launch.grid, launch.cluster) = ([2, 1, 1], [2, 1, 1]);
+    }
     for check in checks {
         launch = launch.check(*check);
     }
@@ -124,6 +127,37 @@ fn a_buffer_is_overwritten_after_all_warps_have_read_it() {
             assert!(ran.reports.is_empty(), "{schedule:?} {:?}", ran.reports);
         }
     }
+}
+
+#[test]
+fn factors_are_read_as_late_as_the_groups_allow() {
+    // The factors become 2 after the wait for the first product, although the second one may still read them.
+    let fill = fill();
+    let body = format!(
+        "mov.b32 %r3, 0x3c003c00;\n{fill}bar.sync 0;\n{PRODUCT}{COMMIT}{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 1;\nbar.sync 0;\n\
+         mov.b32 %r3, 0x40004000;\n{fill}bar.sync 0;\nwgmma.wait_group.sync.aligned 0;\n{STORE}ret;\n}}\n"
+    );
+    let result = |time| {
+        let ran = run(&format!("{START}{body}"), 128, time, None, &[]);
+        ran.result.unwrap()
+    };
+    assert_eq!(result(Asynchrony::Immediate), [32.; 128]);
+    assert_eq!(result(Asynchrony::Late), [16. + 64.; 128]);
+}
+
+#[test]
+fn a_wait_does_not_read_the_factors_of_another_cta() {
+    // The second CTA changes its factors after the first one waited for its own product.
+    let fill = fill();
+    let cluster_barrier = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
+    let text = format!(
+        "{START}mov.u32 %r5, %cluster_ctarank;\nsetp.eq.u32 %p3, %r5, 0;\nmov.b32 %r3, 0x3c003c00;\n{fill}bar.sync 0;\n{PRODUCT}{COMMIT}\
+         {cluster_barrier}@!%p3 bra OTHER;\nwgmma.wait_group.sync.aligned 0;\n{cluster_barrier}ret;\n\
+         OTHER: {cluster_barrier}mov.b32 %r3, 0x40004000;\n{fill}bar.sync 0;\nwgmma.wait_group.sync.aligned 0;\n{STORE}ret;\n}}\n"
+    );
+    let result = |time| run(&text, 128, time, None, &[]).result.unwrap();
+    assert_eq!(result(Asynchrony::Immediate), [16.; 128]);
+    assert_eq!(result(Asynchrony::Late), [64.; 128]);
 }
 
 /// A kernel of one warpgroup, with factors of ones, in which a warp goes to `OTHER`.
