@@ -101,13 +101,11 @@ impl Checkers {
         false
     }
 
-    /// Records the initialization of an object. The time of the thread advances, so that others follow it only if they acquire that time.
+    /// Records the initialization of an object, with the time of the thread.
     fn initialize(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) {
         let (offset, lane) = (operation.offset, operation.lane);
         let actor = self.actor(execution, lane);
-        let clock = &mut self.own_warp(execution).clock;
-        let time = clock.times[lane];
-        clock.advance(1 << lane);
+        let time = self.own_warp(execution).clock.times[lane];
         let (_, state) = self.block_of_rank(execution, operation.rank);
         let slot = state.sync.new_slot();
         let object = Mbarrier::new(slot, actor, time);

@@ -113,6 +113,14 @@ fn check_file(path: &Path) -> bool {
     !errors.is_empty()
 }
 
+#[test]
+fn a_wait_outside_of_memory_ends() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/checkers/memcheck");
+    let text = fs::read_to_string(folder.join("wait_outside_of_memory.ptx")).unwrap();
+    let (_, error) = launch(&text, Checks::all(), Asynchrony::Immediate);
+    assert_eq!(error, None);
+}
+
 /// All kernels of a folder.
 fn check_folder(checker: Checker) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/checkers");

@@ -9,7 +9,7 @@ use crate::products::Product;
 /// The reports about a kernel of one warp with 32 columns of tensor memory, whose address is in `%r1`.
 fn reports(body: &str, checker: Checker) -> Vec<Report> {
     let text = format!(
-        ".version 9.0\n.target sm_100a\n.address_size 64\n.global .b32 result;\n.visible .entry k() .reqntid 32\n{{\n\
+        ".version 9.0\n.target sm_103a\n.address_size 64\n.global .b32 result;\n.visible .entry k() .reqntid 32\n{{\n\
          .reg .b32 %r<8>;\n.shared .align 4 .b32 address;\n\
          tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 32;\nld.shared.b32 %r1, [address];\nmov.u32 %r2, %tid.x;\n{body}\nret;\n}}\n"
     );
@@ -57,6 +57,32 @@ fn initcheck_finds_reads_of_unwritten_cells() {
     assert_eq!(
         reports(&format!("{store}{LOAD}{FREE}"), Checker::Initcheck),
         []
+    );
+}
+
+#[test]
+fn initcheck_finds_both_halves_of_packed_cells() {
+    let load = "tcgen05.ld.sync.aligned.32x32b.x1.pack::16b.b32 {%r3}, [%r1];\ntcgen05.wait::ld.sync.aligned;\nst.global.b32 [result], %r3;\n";
+    let store =
+        "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r2};\ntcgen05.wait::st.sync.aligned;\n";
+    let found = reports(&format!("{store}{load}{FREE}"), Checker::Initcheck);
+    assert!(
+        found[0].message.contains("lane 0, column 1"),
+        "{}",
+        found[0].message
+    );
+}
+
+#[test]
+fn initcheck_finds_unwritten_cells_of_loads_that_combine_registers() {
+    let load = "tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {%r3, %r4}, %r5, [%r1];\ntcgen05.wait::ld.sync.aligned;\nst.global.b32 [result], %r5;\n";
+    let store =
+        "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r2};\ntcgen05.wait::st.sync.aligned;\n";
+    let found = reports(&format!("{store}{load}{FREE}"), Checker::Initcheck);
+    assert!(
+        found[0].message.contains("lane 0, column 1"),
+        "{}",
+        found[0].message
     );
 }
 
