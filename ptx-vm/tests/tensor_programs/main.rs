@@ -2,12 +2,14 @@
 //! of tensors, tensor memory, clusters, and launches from kernels. Each program runs in all orders and at all times of asynchronous operations.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
 
+mod cells;
 mod copies;
 mod dense;
 mod formats;
 mod host;
 mod maps;
 mod matrix;
+mod scaled;
 mod warpgroups;
 
 use std::fs;
@@ -45,11 +47,13 @@ macro_rules! program {
 }
 use program;
 
-const FAMILIES: [&[Program]; 4] = [
+const FAMILIES: [&[Program]; 6] = [
     warpgroups::PROGRAMS,
     copies::PROGRAMS,
     maps::PROGRAMS,
     dense::PROGRAMS,
+    scaled::PROGRAMS,
+    cells::PROGRAMS,
 ];
 
 fn main() -> ExitCode {
