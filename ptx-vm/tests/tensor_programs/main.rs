@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
 
 mod cells;
+mod clusters;
 mod copies;
 mod dense;
 mod formats;
@@ -47,13 +48,14 @@ macro_rules! program {
 }
 use program;
 
-const FAMILIES: [&[Program]; 6] = [
+const FAMILIES: [&[Program]; 7] = [
     warpgroups::PROGRAMS,
     copies::PROGRAMS,
     maps::PROGRAMS,
     dense::PROGRAMS,
     scaled::PROGRAMS,
     cells::PROGRAMS,
+    clusters::PROGRAMS,
 ];
 
 fn main() -> ExitCode {
