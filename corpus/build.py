@@ -218,12 +218,15 @@ def programs():
 
 def tensors():
     """Programs of tensor cores, tensor maps and clusters: the results are computed by ptx-vm/tests/tensor_programs."""
-    tk, src = toolkit(), stage("tensors")
+    tk, src, to = toolkit(), stage("tensors"), HERE / "compiled" / "tensors"
     only = [a[7:].split(",") for a in sys.argv if a.startswith("--only=")]
     for f in sorted(src.glob("*.cu")):
         if not only or f.stem in only[0]:
             options = re.search(r"^// nvcc: (.*)$", f.read_text(), re.M)[1].split()
-            make(HERE / "compiled" / "tensors" / f"{f.stem}.ptx", [tk / "bin" / "nvcc", "-ptx", "-std=c++17", *CUDA, *options, f.name], cwd=src)
+            make(to / f"{f.stem}.ptx", [tk / "bin" / "nvcc", "-ptx", "-std=c++17", *CUDA, *options, f.name], cwd=src)
+    if FORCE and not only:
+        env = dict(os.environ, TRITON_CACHE_DIR=str(ROOT / "triton-cache"))
+        subprocess.run([str(ROOT / "venv/bin/python"), "kernels.py", str(to)], cwd=src, env=env, check=True)
 
 
 def one_program(tk, src, f, to, all_variants):

@@ -10,7 +10,9 @@ mod formats;
 mod host;
 mod maps;
 mod matrix;
+mod nested;
 mod scaled;
+mod triton;
 mod warpgroups;
 
 use std::fs;
@@ -29,11 +31,15 @@ struct Program {
 }
 
 /// Programs for which a checker reports what is not an error: products read no registers that they overwrite, and tensor maps have proxy fences of their own.
-const FOUND: [(&str, Checker); 4] = [
+const FOUND: [(&str, Checker); 8] = [
     ("sparse_f16", Checker::Initcheck),
     ("attention", Checker::Initcheck),
+    ("attention", Checker::Racecheck),
     ("grouped", Checker::Racecheck),
     ("moved", Checker::Racecheck),
+    ("persistent", Checker::Racecheck),
+    ("split", Checker::Racecheck),
+    ("rows", Checker::Racecheck),
 ];
 
 /// A program of a file.
@@ -48,7 +54,7 @@ macro_rules! program {
 }
 use program;
 
-const FAMILIES: [&[Program]; 7] = [
+const FAMILIES: [&[Program]; 9] = [
     warpgroups::PROGRAMS,
     copies::PROGRAMS,
     maps::PROGRAMS,
@@ -56,6 +62,8 @@ const FAMILIES: [&[Program]; 7] = [
     scaled::PROGRAMS,
     cells::PROGRAMS,
     clusters::PROGRAMS,
+    nested::PROGRAMS,
+    triton::PROGRAMS,
 ];
 
 fn main() -> ExitCode {
