@@ -82,6 +82,7 @@ KERNEL moved(Map *map, const unsigned *tensors, int columns, unsigned *out) {
     barrier_init(&barrier, 1);
     barrier_fence();
   }
+  __syncwarp();
   for (int i = 0; i < 4; ++i) {
     if (threadIdx.x == 0) {
       FIELD("global_address.global.b1024.b64 [%0], %1;", "l"(map), "l"(tensors + i * columns));

@@ -8,7 +8,7 @@ KERNEL __launch_bounds__(384) specialized_bf16(MAP a_map, MAP b_map, MAP c_map, 
   __shared__ uint64_t full[STAGES], empty[STAGES];
   int group = threadIdx.x / 128;
   if (threadIdx.x == 0) {
-    for (int s = 0; s < STAGES; ++s) barrier_init(&full[s], 1), barrier_init(&empty[s], 8);
+    for (int s = 0; s < STAGES; ++s) barrier_init(&full[s], 1), barrier_init(&empty[s], 2);
     barrier_fence();
   }
   __syncthreads();
@@ -40,7 +40,8 @@ KERNEL __launch_bounds__(384) specialized_bf16(MAP a_map, MAP b_map, MAP c_map, 
                  descriptor(b_tiles + s * TILE + k * 32, 16, 1024, 128), 1);
     product_commit();
     PRODUCT_WAIT(0);
-    if (threadIdx.x % 32 == 0) barrier_arrive(&empty[s]);
+    // The warps of a warpgroup wait for each other's products.
+    if (threadIdx.x % 128 == 0) barrier_arrive(&empty[s]);
   }
   // The result goes to shared memory as matrices of eight rows, and to global memory by one copy of the warpgroup.
   char *tile = out + group * 64 * 64 * 2;

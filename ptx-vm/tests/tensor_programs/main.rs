@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use host::{Host, Mode};
 use libtest_mimic::{Arguments, Trial};
-use ptx_vm::{Checker, Machine};
+use ptx_vm::Machine;
 
 /// A program: a file of `corpus/compiled/tensors` and what to do with its kernels.
 struct Program {
@@ -29,18 +29,6 @@ struct Program {
     module: &'static str,
     run: fn(&mut Host<'_>) -> Result<(), String>,
 }
-
-/// Programs for which a checker reports what is not an error: products read no registers that they overwrite, and tensor maps have proxy fences of their own.
-const FOUND: [(&str, Checker); 8] = [
-    ("sparse_f16", Checker::Initcheck),
-    ("attention", Checker::Initcheck),
-    ("attention", Checker::Racecheck),
-    ("grouped", Checker::Racecheck),
-    ("moved", Checker::Racecheck),
-    ("persistent", Checker::Racecheck),
-    ("split", Checker::Racecheck),
-    ("rows", Checker::Racecheck),
-];
 
 /// A program of a file.
 macro_rules! program {
@@ -70,11 +58,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for program in FAMILIES.into_iter().flatten() {
-        for (mode_name, mut mode) in Mode::all() {
-            mode.checks = Checker::ALL
-                .into_iter()
-                .filter(|&c| mode.checks.has(c) && !FOUND.contains(&(program.name, c)))
-                .collect();
+        for (mode_name, mode) in Mode::all() {
             let title = format!("{}::{}::{mode_name}", program.module, program.name);
             trials.push(Trial::test(title, move || Ok(run(program, mode)?)));
         }
