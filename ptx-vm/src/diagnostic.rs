@@ -4,13 +4,16 @@ use ptx_ir::{Code, Diagnostic, Span};
 
 use crate::{RunError, StopReason};
 
+/// The advice for an access outside of a surface.
+pub(crate) const OUTSIDE_SURFACE: &str = "check the coordinates against the size of the surface; the first one counts bytes in `suld.b`, `sust.b` and `sured.b`, texels in `.p`";
+
 impl StopReason {
     /// The code of its diagnostic; `None` if the reason concerns the launch, not the executed code.
     #[must_use]
     pub const fn code(&self) -> Option<Code> {
         Some(match self {
             Self::NoKernel | Self::Launch(_) | Self::Canceled => return None,
-            Self::OutOfBounds(_) => Code::AddressOutOfBounds,
+            Self::OutOfBounds(_) | Self::OutsideSurface(_) => Code::AddressOutOfBounds,
             Self::Misaligned(_) => Code::MisalignedAddress,
             Self::Trap => Code::Trap,
             Self::Deadlock => Code::Deadlock,
@@ -33,6 +36,7 @@ impl StopReason {
             Self::OutOfBounds(_) => {
                 "check the index against the size of the buffer, and the order of the arguments against that of the parameters"
             }
+            Self::OutsideSurface(_) => OUTSIDE_SURFACE,
             Self::Misaligned(_) => {
                 "the address must be a multiple of the size of the access; for a vector, of the size of all elements together"
             }

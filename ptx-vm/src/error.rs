@@ -12,6 +12,8 @@ pub enum StopReason {
     Launch(String),
     /// An access to an address outside of all memory.
     OutOfBounds(u64),
+    /// An access outside of a surface with the modifier `.trap`, with a description.
+    OutsideSurface(String),
     /// An access to an address that is not a multiple of its size.
     Misaligned(u64),
     /// `trap` was executed.
@@ -125,6 +127,7 @@ impl fmt::Display for StopReason {
             Self::NoKernel => f.write_str("the module has no such kernel"),
             Self::Launch(why) => write!(f, "invalid launch: {why}"),
             Self::OutOfBounds(address) => write!(f, "address {address:#x} is out of bounds"),
+            Self::OutsideSurface(description) => f.write_str(description),
             Self::Misaligned(address) => write!(f, "address {address:#x} is misaligned"),
             Self::Trap => f.write_str("`trap` was executed"),
             Self::Deadlock => f.write_str("deadlock: no thread can continue"),

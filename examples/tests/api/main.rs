@@ -8,4 +8,5 @@ mod ir;
 mod isa;
 mod listed;
 mod queries;
+mod textures;
 mod values;

@@ -4,6 +4,7 @@ use super::Checker;
 use super::checkers::Checkers;
 use super::report::Text;
 use crate::check::allocations::{Allocation, Freed, Owner};
+use crate::diagnostic::OUTSIDE_SURFACE;
 use crate::execute::{Execution, Memory, Touch, Use};
 use crate::lanes::lanes;
 use core::ops::Range;
@@ -182,6 +183,24 @@ impl Checkers {
             message: format!("access at {address:#x} is out of bounds"),
             other: None,
             help: "check the address and size operands of the instruction",
+        });
+        true
+    }
+
+    /// Reports an access outside of a surface; returns false if `memcheck` is not enabled.
+    pub(super) fn report_outside_surface(
+        &mut self,
+        execution: &Execution<'_>,
+        lane: usize,
+        description: &str,
+    ) -> bool {
+        if !self.has(Checker::Memcheck) {
+            return false;
+        }
+        self.report(execution, Code::OutsideAllocation, lane, || Text {
+            message: description.into(),
+            other: None,
+            help: OUTSIDE_SURFACE,
         });
         true
     }

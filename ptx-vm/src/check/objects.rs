@@ -4,6 +4,7 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Provenance;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, Module, Statement};
+use ptx_isa::Proxy;
 
 use crate::program::{Object, Program};
 
@@ -47,7 +48,14 @@ fn accessed_objects(
         let Statement::Inst(inst) = statement else {
             continue;
         };
-        let accesses = facts.inst(inst).memory().count();
+        let inst = facts.inst(inst);
+        // The operand names a texture or a surface, whose texels are elsewhere.
+        let names_texels = matches!(inst.proxy(), Proxy::Texture | Proxy::Surface);
+        let accesses = if names_texels {
+            0
+        } else {
+            inst.memory().count()
+        };
         let object = |access| provenance.access(stmt, access).and_then(|p| p.object);
         let first = if accesses > 0 { object(0) } else { None };
         let only = first.filter(|_| (1..accesses).all(|access| object(access) == first));

@@ -109,6 +109,9 @@ impl Observer for Checkers {
             (StopReason::OutOfBounds(address), lane) => {
                 self.report_fault(execution, *lane, *address)
             }
+            (StopReason::OutsideSurface(description), lane) => {
+                self.report_outside_surface(execution, *lane, description)
+            }
             (StopReason::Invalid(_), _) => {
                 self.has(Checker::Synccheck) && self.has_report(execution)
             }

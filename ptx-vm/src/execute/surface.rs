@@ -6,6 +6,7 @@ use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
 use super::opaque::{Geometry, invalid};
 use super::touch::Use;
+use crate::error::StopReason;
 use crate::lanes::{Place, lanes};
 use crate::program::{Act, Address};
 use crate::texture::{SurfaceObject, TexelFormat};
@@ -138,8 +139,20 @@ impl Execution<'_> {
         for lane in lanes(self.active) {
             let surface = self.surface(access.surface, lane)?;
             access.geometry.check_surface(&surface.array, lane)?;
-            let location = self.surface_location(&access, surface, outside, lane)?;
-            self.perform_surface_access(&access, surface.array.description.format, location, lane)?;
+            let format = surface.array.description.format;
+            let location = match self.surface_location(&access, surface, outside, lane) {
+                Ok(location) => location,
+                Err(failed) => {
+                    // A checker that reports the access skips it, as other impossible ones.
+                    let is_reported =
+                        self.observe(|observer, execution| observer.failed(execution, &failed));
+                    if is_reported != Some(true) {
+                        return Err(failed);
+                    }
+                    continue;
+                }
+            };
+            self.perform_surface_access(&access, format, location, lane)?;
         }
         Ok(Control::Next)
     }
@@ -183,7 +196,7 @@ impl Execution<'_> {
                     let message = format!(
                         "an access of {bytes} bytes at byte {x}, row {y}, slice {z}, layer {layer} is outside of the surface with {row_bytes} bytes in a row, {height} rows, {depth} slices, {images} layers"
                     );
-                    return Err(invalid(message, lane));
+                    return Err((StopReason::OutsideSurface(message), lane));
                 }
                 // An access longer than a row has no nearest place.
                 Outside::Clamp if last[0] >= 0 => {

@@ -1,5 +1,6 @@
 //! Surfaces: loads, stores and reductions in all geometries, coordinates outside, formats, and checkers.
 
+use ptx_ir::Code;
 use ptx_vm::{
     Array, ArrayDescription, ChannelType, Checker, Extent, Launch, Machine, Outcome, RunError,
     StopReason, TexelFormat,
@@ -172,7 +173,7 @@ fn coordinates_outside_are_limited_or_ignored() {
         };
         assert_eq!(load("clamp").memory[0], clamped);
         assert_eq!(load("zero").memory[0], 0);
-        let StopReason::Invalid(error) = load("trap").result.unwrap_err().reason else {
+        let StopReason::OutsideSurface(error) = load("trap").result.unwrap_err().reason else {
             panic!("another error");
         };
         assert!(error.contains("20 bytes in a row, 2 rows"), "{error}");
@@ -191,7 +192,7 @@ fn coordinates_outside_are_limited_or_ignored() {
     let load = |body: &str| run(1, body, &layers, &[], &[]).result.unwrap_err().reason;
     assert!(matches!(
         load("suld.b.a1d.b8.trap %h0, [%s, {2, 0}];"),
-        StopReason::Invalid(_)
+        StopReason::OutsideSurface(_)
     ));
     assert!(matches!(
         load("suld.b.a1d.b32.trap %r0, [%s, {1, 2}];"),
@@ -407,11 +408,74 @@ fn checkers_see_accesses() {
     let store = "sust.b.1d.b32.trap [%s, {8}], %t;";
     let ran = run(64, store, &description, &[0; 64], &[Checker::Racecheck]);
     assert_eq!(ran.findings.len(), 1, "{:?}", ran.findings);
-    // An access outside ends the run, with a checker too.
-    let outside = "sust.b.1d.b32.trap [%s, {64}], %t;";
-    let ran = run(1, outside, &description, &[0; 64], &[Checker::Memcheck]);
-    assert!(matches!(
-        ran.result.unwrap_err().reason,
-        StopReason::Invalid(_)
-    ));
+    // Accesses outside are reported; the lanes inside store.
+    let outside = "mul.lo.u32 %r1, %t, 4; sust.b.1d.b32.trap [%s, {%r1}], %t;";
+    let ran = run(24, outside, &description, &[9; 64], &[Checker::Memcheck]);
+    ran.result.unwrap();
+    assert_eq!(ran.findings.len(), 1, "{:?}", ran.findings);
+    let finding = &ran.findings[0];
+    assert!(
+        finding.contains("PTX1401") && finding.contains("at byte 64"),
+        "{finding}"
+    );
+    let words = (0..16u32).flat_map(u32::to_le_bytes);
+    assert_eq!(ran.array, words.collect::<Vec<u8>>());
+    // Without the checker, it ends the run.
+    let ran = run(24, outside, &description, &[9; 64], &[Checker::Racecheck]);
+    let error = ran.result.unwrap_err();
+    assert_eq!(
+        (error.thread, error.reason.code()),
+        ([16, 0, 0], Some(Code::AddressOutOfBounds))
+    );
+}
+
+/// The texels of an object are elsewhere than the variable that is bound to it.
+#[test]
+fn accesses_by_the_names_of_variables_are_inside() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n
+        .global .texref image;\n.global .surfref target;
+        .visible .entry copy()\n{\n.reg .b32 %t, %x, %r<4>;
+        mov.u32 %t, %tid.x; shl.b32 %x, %t, 2;
+        tex.1d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [image, {%t}];
+        sust.b.1d.b32.trap [target, {%x}], %r0;\nret;\n}\n";
+    let module = ptx_parse::parse_str(text).into_result().unwrap();
+    let mut machine = Machine::new(&module);
+    let format = TexelFormat::new(ChannelType::U32, 1);
+    let description = ArrayDescription::new(Extent::Line { width: 32 }, format);
+    let [source, target] = [0; 2].map(|_| machine.create_array(&description).unwrap());
+    let texels: Vec<u8> = (0..128).collect();
+    machine.write_array(source, 0, &texels).unwrap();
+    let texture = machine.create_texture(source, &Default::default()).unwrap();
+    let surface = machine.create_surface(target, 0).unwrap();
+    machine.bind("image", texture).unwrap();
+    machine.bind("target", surface).unwrap();
+    let mut launch = Launch::new("copy").shape(1, 32);
+    for checker in Checker::ALL {
+        launch = launch.check(checker);
+    }
+    machine.launch(&launch).unwrap();
+    assert_eq!(machine.reports(), []);
+    assert_eq!(machine.read_array(target, 0).unwrap(), texels);
+}
+
+/// Zeros count as written if the host says so.
+#[test]
+fn arrays_may_begin_as_written() {
+    let format = TexelFormat::new(ChannelType::U32, 1);
+    let description = ArrayDescription::new(Extent::Line { width: 4 }, format).levels(2);
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n
+        .visible .entry read(.param .u64 texels)\n{\n.reg .b64 %s; .reg .b32 %r;
+        ld.param.u64 %s, [texels]; suld.b.1d.b32.trap %r, [%s, {4}];\nret;\n}\n";
+    let module = ptx_parse::parse_str(text).into_result().unwrap();
+    let mut machine = Machine::new(&module);
+    let array = machine.create_array(&description).unwrap();
+    machine.set_array_written(array, 1).unwrap();
+    for (level, findings) in [(0, 1), (1, 0)] {
+        let surface = machine.create_surface(array, level).unwrap();
+        let launch = Launch::new("read").shape(1, 1).check(Checker::Initcheck);
+        let launch = launch.argument(surface.to_le_bytes());
+        machine.launch(&launch).unwrap();
+        assert_eq!(machine.reports().len(), findings, "{level}");
+    }
+    assert!(machine.set_array_written(array, 2).is_err());
 }
