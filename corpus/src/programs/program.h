@@ -30,6 +30,12 @@ struct Buffer {
 };
 constexpr uint64_t FIRST = 0xb0ffe00000000000, EACH = uint64_t(1) << 32;
 
+// The handle of a texture or of a surface.
+struct Handle {
+  uint64_t value;
+};
+constexpr uint64_t HANDLES = 0xb0ffd00000000000;
+
 struct Size {
   unsigned x, y, z;
   Size(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
@@ -73,6 +79,8 @@ template <class T> std::vector<T> random_words(size_t n) {
 }
 
 inline int &buffers() { static int n = 0; return n; }
+inline int &arrays() { static int n = 0; return n; }
+inline int &handles() { static int n = 0; return n; }
 inline std::string hex(const void *data, size_t bytes, bool pointers) {
   std::string text;
   char two[40];
@@ -83,6 +91,9 @@ inline std::string hex(const void *data, size_t bytes, bool pointers) {
     if (word >= FIRST && word < FIRST + EACH * buffers()) {
       uint64_t offset = word - FIRST;
       snprintf(two, sizeof two, "@%llu+%llu;", (unsigned long long)(offset / EACH), (unsigned long long)(offset % EACH));
+      i += 7;
+    } else if (word >= HANDLES && word < HANDLES + handles()) {
+      snprintf(two, sizeof two, "#%llu;", (unsigned long long)(word - HANDLES));
       i += 7;
     } else snprintf(two, sizeof two, "%02x", at[i]);
     text += two;
@@ -100,6 +111,27 @@ template <class T> Buffer buffer(const std::vector<T> &data) {
   return {FIRST + EACH * buffers()++};
 }
 template <class T> Buffer zeros(size_t n) { return buffer(std::vector<T>(n)); }
+// An array of texels: its geometry is the modifier of the instructions that access it, and the sizes are those of an array of NumPy.
+struct Texels {
+  int number;
+};
+template <class T> Texels texels(const char *geometry, const char *shape, const char *format, int levels, const std::vector<T> &data) {
+  printf("array %s %s %s %d %s\n", geometry, shape, format, levels, hex(data.data(), data.size() * sizeof(T), false).c_str());
+  return {arrays()++};
+}
+// The texels of a further level of detail.
+template <class T> void set_level(Texels t, int level, const std::vector<T> &data) {
+  printf("level %d %d %s\n", t.number, level, hex(data.data(), data.size() * sizeof(T), false).c_str());
+}
+// A texture with properties such as `filter=linear:address=wrap`.
+inline Handle texture(Texels t, const std::string &properties) {
+  printf("texture %d %s\n", t.number, properties.c_str());
+  return {HANDLES + handles()++};
+}
+inline Handle surface(Texels t, int level = 0) {
+  printf("surface %d %d\n", t.number, level);
+  return {HANDLES + handles()++};
+}
 // Writes a variable of the module before what follows.
 template <class T> void set_variable(const char *name, const std::vector<T> &data) {
   printf("variable %s %s\n", name, hex(data.data(), data.size() * sizeof(T), true).c_str());
@@ -124,6 +156,10 @@ template <class T> void expect(Buffer b, const std::vector<T> &data, Allowed all
 }
 template <class T> void expect_variable(const char *name, const std::vector<T> &data, Allowed allowed = exact()) {
   printf("expect %s %s %s %s\n", name, type_name<T>(), allowed.text.c_str(), hex(data.data(), data.size() * sizeof(T), true).c_str());
+}
+// The texels of a level after the launches.
+template <class T> void expect(Texels t, int level, const std::vector<T> &data, Allowed allowed = exact()) {
+  printf("expect #%d+%d %s %s %s\n", t.number, level, type_name<T>(), allowed.text.c_str(), hex(data.data(), data.size() * sizeof(T), false).c_str());
 }
 // What the last launch printed; the lines may be in another order.
 inline void expect_output(const std::string &text) { printf("output %s\n", hex(text.data(), text.size(), false).c_str()); }

@@ -86,6 +86,10 @@ fn same(found: &[Found], expected: &[Found]) -> Result<(), String> {
 
 /// Whether a device runs a program.
 fn runs(program: &Program, device: &dyn Device, abilities: &Abilities) -> bool {
+    // Hosts other than the machine of `test_support` create no textures.
+    if program.steps.lines().any(|line| line.starts_with("array ")) {
+        return false;
+    }
     let text = fs::read(&program.module).expect("a module");
     abilities.run(device, &ptx_parse::parse(&text).module)
 }

@@ -6,6 +6,14 @@ pub enum Line {
     Module(String),
     /// A new buffer with a number of bytes, and the content of the first of these.
     Buffer(u64, Data),
+    /// A new array of texels, and the content of its level 0.
+    Array(Box<Array>),
+    /// The texels of a level of an array.
+    Level(Level, Data),
+    /// A new texture of an array, with its properties.
+    Texture(usize, Vec<(String, String)>),
+    /// A new surface of a level of an array.
+    Surface(Level),
     /// A new content of a variable of the module.
     Variable(String, Data),
     /// Bytes that the host writes into a buffer.
@@ -38,6 +46,22 @@ pub struct Launch {
     pub arguments: Vec<Data>,
 }
 
+/// An array of texels, as `ptx_vm::ArrayDescription::with_shape` describes it.
+pub struct Array {
+    pub geometry: String,
+    pub shape: Vec<u64>,
+    pub format: String,
+    pub levels: u32,
+    pub content: Data,
+}
+
+/// A level of an array of texels.
+#[derive(Copy, Clone)]
+pub struct Level {
+    pub array: usize,
+    pub level: u32,
+}
+
 /// A content: bytes and pointers to buffers.
 pub type Data = Vec<Part>;
 
@@ -46,6 +70,8 @@ pub enum Part {
     Bytes(Vec<u8>),
     /// The address of a byte of a buffer.
     Pointer(Pointer),
+    /// The handle of a texture or a surface, by its number.
+    Handle(usize),
 }
 
 /// A number of a buffer, and an offset in it.
@@ -58,6 +84,7 @@ pub struct Pointer {
 /// The place of a result.
 pub enum Place {
     Buffer(Pointer),
+    Level(Level),
     Variable(String),
 }
 
@@ -104,6 +131,27 @@ fn line(line: &str) -> Option<Line> {
     Some(match (keyword, &words[..]) {
         ("module", [path]) => Line::Module((*path).into()),
         ("buffer", [bytes, content]) => Line::Buffer(bytes.parse().ok()?, data(content)?),
+        ("array", [geometry, shape, format, levels, content]) => Line::Array(Box::new(Array {
+            geometry: (*geometry).into(),
+            shape: shape
+                .split(',')
+                .map(|n| n.parse().ok())
+                .collect::<Option<_>>()?,
+            format: (*format).into(),
+            levels: levels.parse().ok()?,
+            content: data(content)?,
+        })),
+        ("level", [array, level, content]) => {
+            Line::Level(self::level(array, level)?, data(content)?)
+        }
+        ("texture", [array, properties]) => {
+            let properties = properties.split(':').map(|property| {
+                let (name, value) = property.split_once('=')?;
+                Some((name.to_owned(), value.to_owned()))
+            });
+            Line::Texture(array.parse().ok()?, properties.collect::<Option<_>>()?)
+        }
+        ("surface", [array, level]) => Line::Surface(self::level(array, level)?),
         ("variable", [name, content]) => Line::Variable((*name).into(), data(content)?),
         ("write", [to, content]) => Line::Write(pointer(to)?, data(content)?),
         ("fill", [to, bytes, value]) => {
@@ -127,15 +175,31 @@ fn line(line: &str) -> Option<Line> {
         ("error", _) => Line::Error(operands.into()),
         ("output", [text]) => Line::Output(bytes(text)?),
         ("expect", [place, ty, allowed, content]) => Line::Expect(Expected {
-            place: match pointer(place) {
-                Some(pointer) => Place::Buffer(pointer),
-                None => Place::Variable((*place).into()),
-            },
+            place: self::place(place)?,
             ty: self::ty(ty)?,
             allowed: self::allowed(allowed)?,
             data: data(content)?,
         }),
         _ => return None,
+    })
+}
+
+/// A pointer, `#array+level`, or the name of a variable.
+fn place(text: &str) -> Option<Place> {
+    if let Some(pointer) = pointer(text) {
+        return Some(Place::Buffer(pointer));
+    }
+    let Some(texels) = text.strip_prefix('#') else {
+        return Some(Place::Variable(text.into()));
+    };
+    let (array, level) = texels.split_once('+')?;
+    self::level(array, level).map(Place::Level)
+}
+
+fn level(array: &str, level: &str) -> Option<Level> {
+    Some(Level {
+        array: array.parse().ok()?,
+        level: level.parse().ok()?,
     })
 }
 
@@ -176,17 +240,20 @@ fn pointer(text: &str) -> Option<Pointer> {
     })
 }
 
-/// Bytes in hexadecimal digits, and pointers that end with a semicolon.
+/// Bytes in hexadecimal digits, and pointers and handles such as `#3`, each with a semicolon at the end.
 fn data(mut text: &str) -> Option<Data> {
     let mut parts = Vec::new();
     while !text.is_empty() {
-        let (digits, from_pointer) = text.split_at(text.find('@').unwrap_or(text.len()));
+        let (digits, from_pointer) = text.split_at(text.find(['@', '#']).unwrap_or(text.len()));
         if !digits.is_empty() {
             parts.push(Part::Bytes(bytes(digits)?));
         }
         text = from_pointer;
         if let Some((pointer_text, after_pointer)) = from_pointer.split_once(';') {
-            parts.push(Part::Pointer(pointer(pointer_text)?));
+            parts.push(match pointer_text.strip_prefix('#') {
+                Some(handle) => Part::Handle(handle.parse().ok()?),
+                None => Part::Pointer(pointer(pointer_text)?),
+            });
             text = after_pointer;
         }
     }

@@ -1,6 +1,6 @@
 //! The machine that runs the steps of a program. A report of a checker is an error.
 
-use ptx_vm::{Checks, Launch, Machine};
+use ptx_vm::{Array, ArrayDescription, Checks, Launch, Machine, TextureDescription};
 
 use super::case;
 use super::run::Host;
@@ -9,12 +9,28 @@ use super::run::Host;
 pub struct Checked<'m> {
     machine: Machine<'m>,
     checks: Checks,
+    arrays: Vec<Array>,
 }
 
 impl<'m> Checked<'m> {
     pub fn new(machine: Machine<'m>, checks: Checks) -> Self {
-        Self { machine, checks }
+        Self {
+            machine,
+            checks,
+            arrays: Vec::new(),
+        }
     }
+
+    fn array(&self, number: usize) -> Result<Array, String> {
+        self.arrays
+            .get(number)
+            .copied()
+            .ok_or("no such array".into())
+    }
+}
+
+fn describe(error: impl ToString) -> String {
+    error.to_string()
 }
 
 impl Host for Checked<'_> {
@@ -38,6 +54,49 @@ impl Host for Checked<'_> {
 
     fn read(&mut self, address: u64, bytes: usize) -> Result<Vec<u8>, String> {
         self.machine.read(address, bytes).map_err(|e| e.to_string())
+    }
+
+    fn create_array(&mut self, array: &case::Array) -> Result<(), String> {
+        let channel = array.format.parse().map_err(describe)?;
+        let description = ArrayDescription::with_shape(&array.geometry, &array.shape, channel)
+            .map_err(describe)?
+            .levels(array.levels);
+        let array = self.machine.create_array(&description);
+        self.arrays.push(array.map_err(describe)?);
+        Ok(())
+    }
+
+    fn write_level(&mut self, level: case::Level, bytes: &[u8]) -> Result<(), String> {
+        let array = self.array(level.array)?;
+        let written = self.machine.write_array(array, level.level, bytes);
+        written.map_err(describe)
+    }
+
+    fn read_level(&mut self, level: case::Level) -> Result<Vec<u8>, String> {
+        let array = self.array(level.array)?;
+        self.machine
+            .read_array(array, level.level)
+            .map_err(describe)
+    }
+
+    fn create_texture(
+        &mut self,
+        array: usize,
+        properties: &[(String, String)],
+    ) -> Result<u64, String> {
+        let mut description = TextureDescription::default();
+        for (name, value) in properties {
+            description.set(name, value).map_err(describe)?;
+        }
+        let array = self.array(array)?;
+        let texture = self.machine.create_texture(array, &description);
+        texture.map_err(describe)
+    }
+
+    fn create_surface(&mut self, level: case::Level) -> Result<u64, String> {
+        let array = self.array(level.array)?;
+        let surface = self.machine.create_surface(array, level.level);
+        surface.map_err(describe)
     }
 
     fn launch(

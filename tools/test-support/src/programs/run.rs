@@ -3,6 +3,9 @@
 use super::case::{self, Allowed, Data, Line, Part, Place, Type};
 use super::compare;
 
+/// The error of a host without textures.
+pub const NO_TEXTURES: &str = "this host has no textures";
+
 /// A system that has memory and runs launches.
 pub trait Host {
     /// Allocates bytes, all zero; returns their address.
@@ -11,6 +14,24 @@ pub trait Host {
     fn variable(&mut self, name: &str) -> Result<u64, String>;
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String>;
     fn read(&mut self, address: u64, bytes: usize) -> Result<Vec<u8>, String>;
+    /// Creates an array of texels.
+    fn create_array(&mut self, _: &case::Array) -> Result<(), String> {
+        Err(NO_TEXTURES.into())
+    }
+    fn write_level(&mut self, _: case::Level, _: &[u8]) -> Result<(), String> {
+        Err(NO_TEXTURES.into())
+    }
+    fn read_level(&mut self, _: case::Level) -> Result<Vec<u8>, String> {
+        Err(NO_TEXTURES.into())
+    }
+    /// Creates a texture of an array; returns its handle.
+    fn create_texture(&mut self, _: usize, _: &[(String, String)]) -> Result<u64, String> {
+        Err(NO_TEXTURES.into())
+    }
+    /// Creates a surface of a level of an array; returns its handle.
+    fn create_surface(&mut self, _: case::Level) -> Result<u64, String> {
+        Err(NO_TEXTURES.into())
+    }
     /// Launches a kernel; returns its output, if that is known.
     fn launch(
         &mut self,
@@ -34,6 +55,10 @@ struct Run<'h, H> {
     host: &'h mut H,
     /// The addresses of the buffers.
     buffers: Vec<u64>,
+    /// The handles of textures and surfaces.
+    handles: Vec<u64>,
+    /// The number of arrays of texels.
+    arrays: usize,
     /// A part of the expected error of the next launch.
     error: Option<String>,
     output: Option<Vec<u8>>,
@@ -47,6 +72,8 @@ pub fn run(text: &str, host: &mut impl Host) -> Result<Vec<Found>, String> {
     let mut run = Run {
         host,
         buffers: Vec::new(),
+        handles: Vec::new(),
+        arrays: 0,
         error: None,
         output: None,
         found: Vec::new(),
@@ -69,6 +96,28 @@ impl<H: Host> Run<'_, H> {
                 let address = self.host.allocate(*bytes)?;
                 self.buffers.push(address);
                 self.write(address, content)?;
+            }
+            Line::Array(array) => {
+                self.host.create_array(array)?;
+                let level = case::Level {
+                    array: self.arrays,
+                    level: 0,
+                };
+                self.arrays += 1;
+                let texels = self.bytes(&array.content);
+                self.host.write_level(level, &texels)?;
+            }
+            Line::Level(level, content) => {
+                let texels = self.bytes(content);
+                self.host.write_level(*level, &texels)?;
+            }
+            Line::Texture(array, properties) => {
+                let handle = self.host.create_texture(*array, properties)?;
+                self.handles.push(handle);
+            }
+            Line::Surface(level) => {
+                let handle = self.host.create_surface(*level)?;
+                self.handles.push(handle);
             }
             Line::Variable(name, content) => {
                 let address = self.host.variable(name)?;
@@ -93,12 +142,15 @@ impl<H: Host> Run<'_, H> {
                 }
             }
             Line::Expect(expected) => {
-                let address = match &expected.place {
-                    Place::Buffer(pointer) => self.address(*pointer),
-                    Place::Variable(name) => self.host.variable(name)?,
-                };
                 let data = self.bytes(&expected.data);
-                let mut bytes = self.host.read(address, data.len())?;
+                let mut bytes = match &expected.place {
+                    Place::Buffer(pointer) => self.host.read(self.address(*pointer), data.len())?,
+                    Place::Level(level) => self.host.read_level(*level)?,
+                    Place::Variable(name) => {
+                        let address = self.host.variable(name)?;
+                        self.host.read(address, data.len())?
+                    }
+                };
                 compare::compare(&bytes, &data, expected.ty, expected.allowed)?;
                 clear_addresses(&mut bytes, &expected.data);
                 self.found.push(Found {
@@ -148,6 +200,10 @@ impl<H: Host> Run<'_, H> {
             match part {
                 Part::Bytes(literal) => bytes.extend(literal),
                 Part::Pointer(pointer) => bytes.extend(self.address(*pointer).to_le_bytes()),
+                Part::Handle(handle) => {
+                    let handle = self.handles.get(*handle).copied().unwrap_or(0);
+                    bytes.extend(handle.to_le_bytes());
+                }
             }
         }
         bytes
@@ -160,7 +216,7 @@ fn clear_addresses(bytes: &mut [u8], data: &Data) {
     for part in data {
         match part {
             Part::Bytes(literal) => offset += literal.len(),
-            Part::Pointer(_) => {
+            Part::Pointer(_) | Part::Handle(_) => {
                 if let Some(address) = bytes.get_mut(offset..offset + 8) {
                     address.fill(0);
                 }
