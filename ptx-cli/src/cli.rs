@@ -72,19 +72,20 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Help", &["help"]),
 ];
 
-/// The version of the program, the newest PTX version that it knows, and the optional commands that it was built with.
+/// The version of the program, the newest PTX version that it knows, and the features that it was built with.
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
-    let commands: Vec<&str> = [
+    let built: Vec<&str> = [
         ("lsp", cfg!(feature = "lsp")),
+        ("png", cfg!(feature = "png")),
         ("table", cfg!(feature = "table")),
     ]
     .into_iter()
     .filter(|(_, is_built)| *is_built)
     .map(|(name, _)| name)
     .collect();
-    let features = match commands.as_slice() {
+    let features = match built.as_slice() {
         [] => "none".to_owned(),
-        commands => commands.join(", "),
+        built => built.join(", "),
     };
     format!(
         "{}\nPTX: up to {}\nfeatures: {features}",

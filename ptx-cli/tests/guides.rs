@@ -262,6 +262,11 @@ fn commands_of_the_guides_run() {
 const KERNELS: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\
     .visible .entry reduce(.param .u64 from, .param .u64 to, .param .u32 n)\n{\n.reg .b64 %rd<2>;\n\
     ld.param.u64 %rd1, [to];\nst.global.f32 [%rd1], 0f3F800000;\nret;\n}\n\
+    .global .texref palette;\n\
+    .visible .entry recolor(.param .u64 photo, .param .u64 result)\n{\n.reg .b64 %rd<3>; .reg .f32 %f<5>; .reg .b32 %r<3>;\n\
+    ld.param.u64 %rd1, [photo];\nld.param.u64 %rd2, [result];\nmov.b32 %r1, 0;\n\
+    tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r1}];\ntex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [palette, {%f1}];\n\
+    sust.b.2d.b32.trap [%rd2, {%r1, %r1}], 0x3F800000;\nret;\n}\n\
     .visible .entry gemm_kernel()\n{\nret;\n}\n";
 
 /// Runs commands in a checkout; returns the exit status and everything printed.
@@ -339,13 +344,20 @@ fn scripts_of_launches_run() {
         fs::write(checkout.folder.join("kernels.ptx"), KERNELS).unwrap();
         fs::write(checkout.folder.join("launches.toml"), text).unwrap();
         let commands = "ptxkit run kernels.ptx --kernel reduce zero:64 'out:x.npy:f32[16384]' 1\n\
+            ptxkit run kernels.ptx --kernel reduce zero:64 'out:photo.npy:u8[32,64]' 1\n\
+            ptxkit run kernels.ptx --kernel reduce zero:64 'out:palette.npy:f32[256]' 1\n\
             ptxkit run kernels.ptx --script launches.toml";
         let (status, output) = run_commands(&checkout, commands);
         assert_eq!(status, Some(0), "{place}: {output}");
-        assert!(checkout.folder.join("total.npy").is_file(), "{place}");
+        let written = ["total.npy", "result.npy"].iter();
+        let written = written.filter(|name| text.contains(&format!("out:{name}")));
+        for name in written.clone() {
+            assert!(checkout.folder.join(name).is_file(), "{place}: {name}");
+        }
+        assert_eq!(written.count(), 1, "{place}");
         count += 1;
     }
-    assert_eq!(count, 1);
+    assert_eq!(count, 2);
 }
 
 /// The commands of workflows that call the program run. `.ci/workflows` checks everything else with actionlint.

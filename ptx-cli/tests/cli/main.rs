@@ -26,6 +26,7 @@ mod requires;
 mod rewrite;
 mod run;
 mod run_script;
+mod run_textures;
 mod run_trace;
 mod source;
 mod stats;

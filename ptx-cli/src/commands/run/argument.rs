@@ -9,6 +9,7 @@ use super::npy::Layout;
 use super::random::Random;
 use super::structure::{POINTER, Structure};
 use super::tensor_map::{MAP_ALIGNMENT, MAP_BYTES, MapArgument};
+use super::texture::ObjectArgument;
 use ptx_report::clean;
 use ptx_report::scalars;
 
@@ -29,6 +30,8 @@ pub(crate) enum Argument {
     Structure(Structure),
     /// The map of a tensor in a buffer.
     TensorMap(MapArgument),
+    /// The handle of a texture, a sampler or a surface.
+    Object(Box<ObjectArgument>),
 }
 
 /// A buffer in global memory.
@@ -46,10 +49,10 @@ pub(super) enum Content {
     File(PathBuf),
     /// An array of zeros.
     Array(Layout),
-    /// A number of zero bytes, which a kernel may read.
-    Zeros(u64),
-    /// A number of zero bytes, which a kernel has to write before it reads them.
-    Unwritten(u64),
+    /// Zero bytes, which a kernel may read.
+    Zeros(Size),
+    /// Zero bytes, which a kernel has to write before it reads them.
+    Unwritten(Size),
     /// Random elements of an array.
     Random(Random),
     /// Multimem addresses of several buffers; each is [`Argument::Buffer`] or [`Argument::Named`].
@@ -58,7 +61,28 @@ pub(super) enum Content {
     Members(Vec<(usize, u64)>),
 }
 
-const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `struct:{FIELDS}`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]`, `scratch:BYTES`, `multimem:BUFFER,BUFFER` or `tensormap:BUFFER:TYPE[SHAPE]:box=SIZES`";
+/// The size of zeroed memory.
+#[derive(Clone, Debug)]
+pub(super) struct Size {
+    pub(super) bytes: u64,
+    /// The layout, if the size is that of an array.
+    pub(super) layout: Option<Layout>,
+}
+
+impl Content {
+    /// The layout of the elements, if it is known without a file.
+    pub(super) const fn layout(&self) -> Option<&Layout> {
+        match self {
+            Self::File(_) => None,
+            Self::Array(layout) => Some(layout),
+            Self::Zeros(size) | Self::Unwritten(size) => size.layout.as_ref(),
+            Self::Random(random) => Some(&random.layout),
+            Self::Multimem(_) | Self::Members(_) => None,
+        }
+    }
+}
+
+const FORMS: &str = "expected a number, `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `struct:{FIELDS}`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]`, `scratch:BYTES`, `multimem:BUFFER,BUFFER`, `tensormap:BUFFER:TYPE[SHAPE]:box=SIZES`, `texture:ARRAY`, `sampler:FIELDS` or `surface:ARRAY`";
 const BUFFERS: &str = "expected `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy`, `zero:BYTES`, `random:TYPE[SHAPE]`, `scratch:BYTES` or `multimem:BUFFER,BUFFER`";
 
 impl Argument {
@@ -77,6 +101,7 @@ impl Argument {
                 buffer: Box::new(argument.buffer.in_folder(folder)),
                 ..argument
             }),
+            Self::Object(object) => Self::Object(Box::new(object.in_folder(folder))),
             argument => argument,
         }
     }
@@ -90,6 +115,7 @@ impl Argument {
             Self::Buffer(_) | Self::Named(..) => Some((POINTER, POINTER)),
             Self::Structure(structure) => Some((structure.size(), 1)),
             Self::TensorMap(_) => Some((MAP_BYTES, MAP_ALIGNMENT)),
+            Self::Object(_) => Some((POINTER, POINTER)),
         }
     }
 }
@@ -110,6 +136,9 @@ impl FromStr for Argument {
         };
         if let Some(buffer) = Buffer::parse(kind, value)? {
             return Ok(Self::Buffer(buffer));
+        }
+        if let Some(object) = ObjectArgument::parse(kind, value) {
+            return Ok(Self::Object(Box::new(object?)));
         }
         match kind {
             "bytes" => Ok(Self::Bytes(hex(value)?)),
@@ -173,9 +202,9 @@ impl Buffer {
                     .ok_or("expected `inout:FILE.npy:FILE.npy`")?;
                 (Content::File(file(input)?), Some(file(output)?))
             }
-            "zero" => (Content::Zeros(bytes(value)?), None),
+            "zero" => (Content::Zeros(Size::parse(value)?), None),
             "random" => (Content::Random(Random::parse(value)?), None),
-            "scratch" => (Content::Unwritten(bytes(value)?), None),
+            "scratch" => (Content::Unwritten(Size::parse(value)?), None),
             "multimem" => (Content::Multimem(members(value)?), None),
             _ => return Ok(None),
         };
@@ -202,12 +231,22 @@ fn file(path: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The number of bytes of `64K` or `f32[1024,8]`.
-fn bytes(text: &str) -> Result<u64, String> {
-    if text.contains('[') {
-        layout(text)?.bytes()
-    } else {
-        size(text)
+impl Size {
+    /// The size of `64K` or `f32[1024,8]`.
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.contains('[') {
+            let layout = layout(text)?;
+            let bytes = layout.bytes()?;
+            return Ok(Self {
+                bytes,
+                layout: Some(layout),
+            });
+        }
+        let bytes = size(text)?;
+        Ok(Self {
+            bytes,
+            layout: None,
+        })
     }
 }
 

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use ptx_vm::Machine;
+use ptx_vm::{Array, Machine, Sampler, TexelFormat, TextureDescription};
 
 use super::argument::{Buffer, Content};
 use super::npy::{self, Layout, Reader};
+use super::plan::{Object, Plan, Texels};
+use super::texture::{AllocatedArray, MemoryGeometry, channel_type};
 use ptx_report::clean;
 
 /// The number of bytes of the buffers that are compared between two orders.
@@ -18,13 +20,19 @@ const PART_BYTES: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     buffers: Vec<Allocated>,
+    arrays: Vec<AllocatedArray>,
+    /// The handles of textures, samplers and surfaces.
+    handles: Vec<u64>,
+    /// A texture or a sampler has a linear filter.
+    is_approximate: bool,
 }
 
 #[derive(Debug)]
 struct Allocated {
     address: u64,
     bytes: u64,
-    output: Option<(PathBuf, Layout)>,
+    layout: Option<Layout>,
+    output: Option<PathBuf>,
 }
 
 /// A part of a buffer.
@@ -42,35 +50,49 @@ pub(super) struct WrittenFile<'a> {
 }
 
 impl Memory {
+    /// Allocates buffers and arrays, reads their files, and creates textures, samplers and surfaces.
+    pub(super) fn new(machine: &mut Machine<'_>, plan: &Plan) -> Result<Self> {
+        let mut memory = Self::default();
+        memory.add_buffers(machine, plan.buffers())?;
+        for (number, array) in plan.arrays().enumerate() {
+            memory.arrays.push(array.create(machine, number)?);
+        }
+        for object in &plan.objects {
+            let handle = memory.create(machine, object, Sampler::default())?;
+            memory.handles.push(handle);
+        }
+        for (variable, object) in &plan.bindings {
+            let declared = machine.declared_sampler(variable).unwrap_or_default();
+            let handle = memory.create(machine, object, declared)?;
+            machine.bind(variable, handle)?;
+        }
+        Ok(memory)
+    }
+
     /// Allocates buffers and reads their files.
-    pub(super) fn new<'b>(
+    fn add_buffers<'b>(
+        &mut self,
         machine: &mut Machine<'_>,
         buffers: impl Iterator<Item = &'b Buffer>,
-    ) -> Result<Self> {
-        let mut memory = Self::default();
+    ) -> Result<()> {
         for (number, buffer) in buffers.enumerate() {
             if let Content::Members(members) = &buffer.content {
-                let range = memory.multimem(machine, members)?;
-                memory.buffers.push(range);
+                let range = self.multimem(machine, members)?;
+                self.buffers.push(range);
                 continue;
             }
             let mut file = None;
             let layout = match &buffer.content {
-                Content::Zeros(_)
-                | Content::Unwritten(_)
-                | Content::Multimem(_)
-                | Content::Members(_) => None,
-                Content::Random(random) => Some(random.layout.clone()),
-                Content::Array(layout) => Some(layout.clone()),
                 Content::File(path) => {
                     let reader = Reader::open(path).with_context(|| display_path(path))?;
                     let layout = reader.layout.clone();
                     file = Some((path, reader));
                     Some(layout)
                 }
+                content => content.layout().cloned(),
             };
             let bytes = match (&buffer.content, &layout) {
-                (Content::Zeros(bytes) | Content::Unwritten(bytes), _) => *bytes,
+                (Content::Zeros(size) | Content::Unwritten(size), _) => size.bytes,
                 (_, Some(layout)) => layout.bytes().map_err(anyhow::Error::msg)?,
                 (_, None) => 0,
             };
@@ -87,16 +109,97 @@ impl Memory {
                     machine.write(address + offset, bytes)
                 })?;
             }
-            if !matches!(buffer.content, Content::Unwritten(_)) {
+            if !matches!(buffer.content, Content::Unwritten(..)) {
                 machine.set_written(address, bytes);
             }
-            memory.buffers.push(Allocated {
+            self.buffers.push(Allocated {
                 address,
                 bytes,
-                output: buffer.output.clone().zip(layout),
+                layout,
+                output: buffer.output.clone(),
             });
         }
-        Ok(memory)
+        Ok(())
+    }
+
+    /// Creates a texture, a sampler or a surface, whose fields replace properties of a sampler. Returns its handle.
+    fn create(
+        &mut self,
+        machine: &mut Machine<'_>,
+        object: &Object,
+        declared: Sampler,
+    ) -> Result<u64> {
+        Ok(match object {
+            Object::Sampler(fields) => {
+                let sampler = fields.sampler(declared).map_err(anyhow::Error::msg)?;
+                self.is_approximate |= sampler.is_linear();
+                machine.create_sampler(&sampler)?
+            }
+            Object::Surface(index, level) => machine.create_surface(self.array(*index)?, *level)?,
+            Object::Texture(texels, fields) => {
+                let texture = fields.texture(declared).map_err(anyhow::Error::msg)?;
+                self.is_approximate |= texture.sampler.is_linear();
+                match *texels {
+                    Texels::Array(index) => machine.create_texture(self.array(index)?, &texture)?,
+                    Texels::Memory(buffer, offset, geometry) => {
+                        self.create_linear(machine, (buffer, offset), geometry, &texture)?
+                    }
+                }
+            }
+        })
+    }
+
+    /// Creates a texture that reads a buffer from an offset on.
+    fn create_linear(
+        &self,
+        machine: &mut Machine<'_>,
+        (buffer, offset): (usize, u64),
+        geometry: MemoryGeometry,
+        texture: &TextureDescription,
+    ) -> Result<u64> {
+        let buffer = self.buffers.get(buffer).context("a buffer is missing")?;
+        let layout = buffer.layout.as_ref().context(
+            "a texture of linear memory needs a buffer with a type and a shape, such as `zero:f32[1024]`",
+        )?;
+        let channel = channel_type(layout)?;
+        let shape: Vec<u32> = layout
+            .shape()
+            .iter()
+            .map(|size| u32::try_from(*size))
+            .collect::<Result<_, _>>()?;
+        let address = buffer.address + offset;
+        Ok(match (geometry, &shape[..]) {
+            (MemoryGeometry::Line, [texels] | [texels, _]) => {
+                let format = TexelFormat::new(channel, shape.get(1).copied().unwrap_or(1));
+                let skipped = offset / u64::from(format.bytes()).max(1);
+                let texels = u64::from(*texels).saturating_sub(skipped);
+                machine.create_linear_texture(address, texels, format, texture)?
+            }
+            (MemoryGeometry::Image, [height, width] | [height, width, _]) if offset == 0 => {
+                let format = TexelFormat::new(channel, shape.get(2).copied().unwrap_or(1));
+                let pitch = u64::from(*width) * u64::from(format.bytes());
+                machine.create_pitch_texture(address, [*width, *height], pitch, format, texture)?
+            }
+            _ => bail!(
+                "a texture of linear memory: expected the shape [texels] or [texels, channels] for `memory`, or [height, width] or [height, width, channels] without an offset for `pitch`, found {:?}",
+                layout.shape()
+            ),
+        })
+    }
+
+    fn array(&self, index: usize) -> Result<Array> {
+        let allocated = self.arrays.get(index).map(|allocated| allocated.array);
+        allocated.context("an array is missing")
+    }
+
+    /// Whether a texture or a sampler has a linear filter.
+    pub(super) const fn is_approximate(&self) -> bool {
+        self.is_approximate
+    }
+
+    /// The handle of a texture, a sampler or a surface.
+    pub(super) fn handle(&self, object: usize) -> u64 {
+        self.handles.get(object).copied().unwrap_or(0)
     }
 
     /// Multimem addresses of buffers. They are not memory of their own, so they have no bytes.
@@ -119,6 +222,7 @@ impl Memory {
         Ok(Allocated {
             address: machine.multicast(&addresses, bytes)?,
             bytes: 0,
+            layout: None,
             output: None,
         })
     }
@@ -127,7 +231,7 @@ impl Memory {
         self.buffers.get(buffer).map_or(0, |b| b.address)
     }
 
-    /// The contents of all buffers in parts, at most [`COMPARED_BYTES`] bytes.
+    /// The contents of all buffers in parts, at most [`COMPARED_BYTES`] bytes, then those of the levels of arrays.
     pub(super) fn parts<'a>(&'a self, machine: &'a Machine<'_>) -> impl Iterator<Item = Part> + 'a {
         let max_parts = usize::try_from(COMPARED_BYTES / PART_BYTES).unwrap_or(usize::MAX);
         (1..)
@@ -146,13 +250,26 @@ impl Memory {
                     bytes: bytes.unwrap_or_default(),
                 }
             })
+            .chain(self.array_parts(machine))
     }
 
-    /// Writes the files of buffers.
+    /// The contents of the levels of arrays, which count as buffers after the others.
+    fn array_parts<'a>(&'a self, machine: &'a Machine<'_>) -> impl Iterator<Item = Part> + 'a {
+        let arrays = (self.buffers.len() + 1..).zip(&self.arrays);
+        arrays.flat_map(move |(number, array)| {
+            (0..array.levels()).map(move |level| Part {
+                buffer: number,
+                offset: 0,
+                bytes: machine.read_array(array.array, level).unwrap_or_default(),
+            })
+        })
+    }
+
+    /// Writes the files of buffers and arrays.
     pub(super) fn write(&self, machine: &Machine<'_>) -> Result<Vec<WrittenFile<'_>>> {
         let mut written = Vec::new();
         for buffer in &self.buffers {
-            let Some((path, layout)) = &buffer.output else {
+            let (Some(path), Some(layout)) = (&buffer.output, &buffer.layout) else {
                 continue;
             };
             npy::write(path, layout, |offset, count| {
@@ -160,6 +277,9 @@ impl Memory {
             })
             .with_context(|| display_path(path))?;
             written.push(WrittenFile { path, layout });
+        }
+        for array in &self.arrays {
+            written.extend(array.write(machine)?);
         }
         Ok(written)
     }

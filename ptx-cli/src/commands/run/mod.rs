@@ -14,6 +14,7 @@ mod script;
 mod shape;
 mod structure;
 mod tensor_map;
+mod texture;
 pub(crate) mod trace;
 
 use std::io::{self, IsTerminal as _, Write};
@@ -44,6 +45,7 @@ use ptx_report::demangle::FunctionPattern;
 use report::{Launched, RunResults, printed};
 use schedules::Prepared;
 use shape::{LimitOptions, Sizes};
+use texture::Binding;
 use trace::Trace;
 
 /// Run kernels without a GPU
@@ -54,6 +56,7 @@ use trace::Trace;
 /// contents of the file, `out:b.npy:f32[1024,8]` is zeroed and
 /// written to the file at the end, `inout:a.npy:b.npy` is read from one file and written to another, `zero:64K` is zeroed,
 /// `random:f32[1024]` has random numbers from -1 to 1 or any integers, and `scratch:64K` is zeroed but must be written before it is read.
+/// `texture:{in:a.npy}:2d:filter=linear`, `sampler:address=wrap` and `surface:{out:b.npy:f32[16,32]}:2d` are handles of textures, samplers and surfaces.
 /// `random:f32[1024]:7` chooses the seed; `zero:` and `scratch:` take a number of bytes or a type and a shape.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -94,6 +97,9 @@ pub(crate) struct Args {
     /// Run the launches of a script, which can share buffers
     #[arg(long, value_name = "FILE", conflicts_with_all = ["arguments", "kernel", "grid", "block", "cluster", "shared", "cooperative"])]
     script: Option<PathBuf>,
+    /// Bind a variable of type .texref, .samplerref or .surfref to a texture, a sampler or a surface
+    #[arg(long, value_name = "NAME=OBJECT", conflicts_with = "script")]
+    bind: Vec<Binding>,
     /// Enable these checkers: memcheck, initcheck, synccheck, racecheck
     #[arg(long, value_name = "CHECKER", value_delimiter = ',')]
     check: Vec<Checker>,
@@ -225,6 +231,11 @@ impl Args {
             is_dependent: false,
         };
         plan.calls.push(call);
+        for binding in &self.bind {
+            let object = plan.object(binding.object.clone());
+            let object = object.map_err(anyhow::Error::msg)?;
+            plan.bindings.push((binding.variable.clone(), object));
+        }
         Ok(plan)
     }
 }
@@ -257,6 +268,7 @@ impl<'a> Run<'a> {
         let trace = self.args.trace.trace(self.parsed, &lines, is_json)?;
         let mut results = RunResults {
             is_complete: true,
+            is_approximate: memory.is_approximate(),
             ..RunResults::default()
         };
         let mut has_failed = false;

@@ -62,17 +62,27 @@ fn parameter_bytes(
     passed: &Passed,
     memory: &Memory,
 ) -> Result<Vec<u8>, String> {
-    let size = param
-        .layout(module.pool())
-        .and_then(|layout| layout.size)
-        .ok_or("its size is unknown")?;
     let ty = param.ty.known();
     if ty.is_some_and(|ty| ty.kind() == TypeKind::Opaque)
         || param.ptr.is_some_and(|p| p.opaque.is_some())
     {
-        return Err("textures, samplers and surfaces are not supported".to_owned());
+        return match passed {
+            Passed::Object(object) => Ok(memory.handle(*object).to_le_bytes().to_vec()),
+            _ => Err("expected `texture:ARRAY`, `sampler:FIELDS` or `surface:ARRAY`".to_owned()),
+        };
     }
+    let size = param
+        .layout(module.pool())
+        .and_then(|layout| layout.size)
+        .ok_or("its size is unknown")?;
     match passed {
+        Passed::Object(object) if size == 8 && ty.is_none_or(|ty| !ty.is_float()) => {
+            Ok(memory.handle(*object).to_le_bytes().to_vec())
+        }
+        Passed::Object(_) => Err(format!(
+            "the handle of a texture, a sampler or a surface has 8 bytes; {}",
+            expected(ty, size)
+        )),
         Passed::Buffer(buffer, offset) => {
             let (fits, declared) = match module.header().address_size {
                 Some(bits) => (size == u64::from(bits) / 8, ""),
@@ -126,14 +136,7 @@ fn parameter_bytes(
             expected(ty, size)
         )),
         Passed::Structure(fields, struct_size) => {
-            let mut bytes = vec![0; *struct_size];
-            for (offset, field) in fields {
-                let field = field_bytes(module, field, memory)?;
-                if let Some(place) = bytes.get_mut(*offset..*offset + field.len()) {
-                    place.copy_from_slice(&field);
-                }
-            }
-            Ok(bytes)
+            structure_bytes(module, fields, *struct_size, memory)
         }
     }
 }
@@ -143,6 +146,23 @@ fn map_bytes(map: &TensorMap, address: u64) -> Result<Vec<u8>, String> {
     let map = map.clone().address(address);
     let bytes = map.to_bytes().map_err(|why| why.to_string())?;
     Ok(bytes.to_vec())
+}
+
+/// The bytes of a struct with fields at offsets.
+fn structure_bytes(
+    module: &Module,
+    fields: &[(usize, Passed)],
+    size: usize,
+    memory: &Memory,
+) -> Result<Vec<u8>, String> {
+    let mut bytes = vec![0; size];
+    for (offset, field) in fields {
+        let field = field_bytes(module, field, memory)?;
+        if let Some(place) = bytes.get_mut(*offset..*offset + field.len()) {
+            place.copy_from_slice(&field);
+        }
+    }
+    Ok(bytes)
 }
 
 /// The bytes of a field of a struct.
@@ -158,6 +178,7 @@ fn field_bytes(module: &Module, passed: &Passed, memory: &Memory) -> Result<Vec<
         Passed::TensorMap(buffer, offset, map) => {
             map_bytes(map, memory.address(*buffer).wrapping_add(*offset))
         }
+        Passed::Object(object) => Ok(memory.handle(*object).to_le_bytes().to_vec()),
         Passed::Values(_, bytes) | Passed::Bytes(bytes) => Ok(bytes.clone()),
         Passed::Number(_) | Passed::Structure(..) => {
             Err("a field of a struct has no size".to_owned())

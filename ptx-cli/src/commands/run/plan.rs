@@ -7,12 +7,19 @@ use ptx_vm::{Asynchrony, Cooperative, TensorMap};
 
 use super::argument::{Argument, Buffer, Content};
 use super::shape::Sizes;
+use super::texture::{ArrayArgument, Fields, MemoryGeometry, ObjectArgument, Source};
 
 /// Launches over buffers, in order.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The buffers with their names, which are empty for a single launch.
     buffers: Vec<(String, Buffer)>,
+    /// The arrays of texels with their names, which are empty for those of arguments.
+    arrays: Vec<(String, ArrayArgument)>,
+    /// The textures, samplers and surfaces that are passed as arguments.
+    pub(super) objects: Vec<Object>,
+    /// The variables of the module that are bound to objects.
+    pub(super) bindings: Vec<(String, Object)>,
     pub(super) calls: Vec<Call>,
 }
 
@@ -56,6 +63,26 @@ pub(super) enum Passed {
     Structure(Vec<(usize, Passed)>, usize),
     /// The map of a tensor at an address in a buffer.
     TensorMap(usize, u64, Box<TensorMap>),
+    /// The handle of an object, by its number.
+    Object(usize),
+}
+
+/// A texture, a sampler or a surface.
+#[derive(Clone, Debug)]
+pub(super) enum Object {
+    Texture(Texels, Fields),
+    Sampler(Fields),
+    /// A surface of an array, by its number, and the level.
+    Surface(usize, u32),
+}
+
+/// The texels that a texture reads.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Texels {
+    /// An array, by its number.
+    Array(usize),
+    /// A buffer, by its number, from an offset on.
+    Memory(usize, u64, MemoryGeometry),
 }
 
 impl Plan {
@@ -77,6 +104,47 @@ impl Plan {
 
     pub(super) fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         self.buffers.iter().map(|(_, buffer)| buffer)
+    }
+
+    /// Adds an array with a name.
+    pub(super) fn add_array(&mut self, name: &str, array: ArrayArgument) -> usize {
+        self.arrays.push((name.to_owned(), array));
+        self.arrays.len() - 1
+    }
+
+    pub(super) fn arrays(&self) -> impl Iterator<Item = &ArrayArgument> {
+        self.arrays.iter().map(|(_, array)| array)
+    }
+
+    /// The object that an argument describes. Its array or buffer is added to the plan.
+    pub(super) fn object(&mut self, argument: ObjectArgument) -> Result<Object, String> {
+        let (source, fields, level) = match argument {
+            ObjectArgument::Sampler(fields) => return Ok(Object::Sampler(fields)),
+            ObjectArgument::Texture(source, fields) => (source, Some(fields), 0),
+            ObjectArgument::Surface(source, level) => (source, None, level),
+        };
+        let texels = match source {
+            Source::Array(array) => Texels::Array(self.add_array("", array)),
+            Source::Named(name) => {
+                let mut arrays = self.arrays.iter();
+                let index = arrays.position(|(array_name, _)| *array_name == name);
+                Texels::Array(index.ok_or_else(|| {
+                    format!(
+                        "there is no array `{}` in `[arrays]`; an array without a name is written `{{in:FILE.npy}}:2d`",
+                        clean(&name)
+                    )
+                })?)
+            }
+            Source::Memory(buffer, geometry) => match self.pass(*buffer)? {
+                Passed::Buffer(buffer, offset) => Texels::Memory(buffer, offset, geometry),
+                _ => return Err("a texture of linear memory reads a buffer".to_owned()),
+            },
+        };
+        match (texels, fields) {
+            (texels, Some(fields)) => Ok(Object::Texture(texels, fields)),
+            (Texels::Array(array), None) => Ok(Object::Surface(array, level)),
+            (Texels::Memory(..), None) => Err("linear memory has no surfaces".to_owned()),
+        }
     }
 
     /// The value that an argument passes. The buffer of an argument is added to the plan.
@@ -103,6 +171,12 @@ impl Plan {
                 }
                 _ => return Err("a tensor map describes a buffer".to_owned()),
             },
+            Argument::Object(argument) => {
+                // The buffer of an object is not an object, so this calls itself once.
+                let object = self.object(*argument)?;
+                self.objects.push(object);
+                Passed::Object(self.objects.len() - 1)
+            }
             Argument::Named(name, offset) => {
                 let index = self
                     .buffers

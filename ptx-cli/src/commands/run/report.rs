@@ -31,6 +31,8 @@ pub(crate) struct JsonRun<'a> {
     launches: Vec<JsonLaunch<'a>>,
     /// The files that were written.
     buffers: Vec<JsonBuffer<'a>>,
+    /// Whether a texture or a sampler has a linear filter, whose results are approximate.
+    approximate: bool,
     /// The reports of checkers, the error that ended the last launch, or the reason why nothing was run.
     diagnostics: Vec<Finding<'a>>,
 }
@@ -85,6 +87,8 @@ pub(super) struct RunResults<'r> {
     pub(super) launches: Vec<Launched<'r>>,
     /// Whether all launches completed.
     pub(super) is_complete: bool,
+    /// Whether a texture or a sampler has a linear filter.
+    pub(super) is_approximate: bool,
     pub(super) written: Vec<WrittenFile<'r>>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
@@ -101,6 +105,7 @@ pub(super) fn write_json(
         schema: SCHEMA,
         file: &parsed.source.name,
         done: results.is_complete,
+        approximate: results.is_approximate,
         launches: results
             .launches
             .iter()

@@ -33,7 +33,7 @@ impl<'a> Run<'a> {
         let mut machine = Machine::new(module);
         let limits = self.args.limits.limits();
         machine.limit_memory(limits.memory_bytes);
-        let memory = Memory::new(&mut machine, plan.buffers())?;
+        let memory = Memory::new(&mut machine, plan)?;
         let mut launches = Vec::new();
         let mut sequences: Vec<usize> = Vec::new();
         for (call, kernel) in plan.calls.iter().zip(kernels) {

@@ -10,6 +10,7 @@ use super::argument::{Argument, Buffer, size};
 use super::asynchrony;
 use super::plan::{Call, Plan, Shape};
 use super::shape::Sizes;
+use super::texture::{ArrayArgument, Binding};
 use crate::config::{Entry, Text, Value};
 
 /// Reads a script. Names of files in it are relative to its directory.
@@ -20,7 +21,7 @@ pub(super) fn read(path: &Path) -> Result<Plan> {
     let mut plan = Plan::default();
     let entries = text.entries(table.get_ref());
     for entry in &entries {
-        entry.expect_one_of(&["buffers", "launch"])?;
+        entry.expect_one_of(&["buffers", "arrays", "bind", "launch"])?;
     }
     let section = |name: &str| entries.iter().find(|entry| entry.key == name);
     if let Some(buffers) = section("buffers") {
@@ -32,6 +33,24 @@ pub(super) fn read(path: &Path) -> Result<Plan> {
                 .map_err(|message| entry.value.error(&message))?;
             plan.add_buffer(&entry.key, buffer.in_folder(folder))
                 .map_err(|message| entry.value.error(&message))?;
+        }
+    }
+    if let Some(arrays) = section("arrays") {
+        for entry in arrays.value.table()? {
+            let array = entry
+                .value
+                .text()?
+                .parse::<ArrayArgument>()
+                .map_err(|message| entry.value.error(&message))?;
+            plan.add_array(&entry.key, array.in_folder(folder));
+        }
+    }
+    if let Some(bindings) = section("bind") {
+        for entry in bindings.value.table()? {
+            let object = Binding::object(entry.value.text()?)
+                .and_then(|object| plan.object(object.in_folder(folder)))
+                .map_err(|message| entry.value.error(&message))?;
+            plan.bindings.push((entry.key.into_owned(), object));
         }
     }
     let launches = section("launch").map(|entry| entry.value.list());

@@ -54,6 +54,24 @@ impl Layout {
         self.ty.to_string()
     }
 
+    /// The elements are in the order of C: the last dimension is the innermost one.
+    pub(super) fn is_row_major(&self) -> bool {
+        self.order == Order::RowMajor || self.shape.len() < 2
+    }
+
+    /// `s16`, `u8` or `f32`; `None` if the elements are not numbers.
+    pub(super) fn element_name(&self) -> Option<String> {
+        let ElementType::Plain(ty) = &self.ty else {
+            return None;
+        };
+        let kind = match ty.kind {
+            'i' => 's',
+            'u' | 'f' => ty.kind,
+            _ => return None,
+        };
+        Some(format!("{kind}{}", ty.size.checked_mul(8)?))
+    }
+
     pub(super) fn shape(&self) -> &[u64] {
         &self.shape
     }
