@@ -167,12 +167,16 @@ impl<'py> Argument<'py> {
         param: &Param,
         object: &Bound<'py, PyAny>,
     ) -> PyResult<Self> {
+        let ty = param.ty.known();
+        if ty.is_some_and(|ty| ty.kind() == TypeKind::Opaque)
+            || param.ptr.is_some_and(|pointer| pointer.opaque.is_some())
+        {
+            return number(ScalarType::U64, object).map(Self::Bytes);
+        }
         let layout = param.layout(module.pool());
         let size = layout.and_then(|layout| layout.size);
-        let ty = param.ty.known().filter(|ty| ty.kind() != TypeKind::Opaque);
         let (Some(size), Some(ty)) = (size, ty) else {
-            let why = "textures, samplers and surfaces are not supported";
-            return Err(PyTypeError::new_err(why));
+            return Err(PyTypeError::new_err("the size of the parameter is unknown"));
         };
         let pointer = u64::from(module.header().address_size.unwrap_or(32)) / 8;
         let is_scalar = u64::from(ty.bits()) == size * 8;

@@ -30,6 +30,7 @@ mod rewrite;
 mod scan;
 mod signature;
 mod ssa;
+mod textures;
 
 use pyo3::prelude::*;
 
@@ -75,4 +76,6 @@ mod _native {
     use super::scan::{Batch, Batches, Scan, Table, scan};
     #[pymodule_export]
     use super::ssa::{Ssa, SsaValue};
+    #[pymodule_export]
+    use super::textures::TexelArray;
 }

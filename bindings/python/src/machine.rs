@@ -64,8 +64,8 @@ pub(crate) struct Machine {
     state: Mutex<State>,
 }
 
-struct State {
-    machine: vm::Machine<'static>,
+pub(crate) struct State {
+    pub(crate) machine: vm::Machine<'static>,
     /// Buffers of earlier launches that can be used again, by size in bytes.
     free: BTreeMap<u64, Vec<u64>>,
 }
@@ -152,7 +152,7 @@ impl State {
 }
 
 impl Machine {
-    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+    pub(crate) fn state(&self) -> PyResult<MutexGuard<'_, State>> {
         match self.state.try_lock() {
             Ok(state) => Ok(state),
             Err(TryLockError::Poisoned(state)) => Ok(state.into_inner()),
