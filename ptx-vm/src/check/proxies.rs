@@ -24,7 +24,9 @@ impl Checkers {
         }
         let site = self.sites.get(site)?;
         match self.operation {
-            None => site.reads_constants.then_some(FencedAccesses::ReadOnly),
+            // Caches of textures and surfaces are not kept coherent within a launch either.
+            None => (site.reads_constants || site.is_texture || site.is_surface)
+                .then_some(FencedAccesses::ReadOnly),
             Some(_) => site
                 .async_proxy
                 .then(|| fence_of_operation(execution, touch)),
@@ -40,6 +42,17 @@ impl Checkers {
         needed_fence: FencedAccesses,
     ) {
         let earlier = race.earlier.access;
+        let reader = self
+            .sites
+            .number(execution.function_id, execution.step_index);
+        let sites = std::sync::Arc::clone(&self.sites);
+        let is_texture = sites.get(reader).is_some_and(|site| site.is_texture);
+        let is_surface = |site| sites.get(site).is_some_and(|site| site.is_surface);
+        // Accesses through one proxy by threads of one CTA are ordered without a fence.
+        let is_own_block = u64::from(earlier.block) == execution.grid.linear(execution.block.index);
+        if is_surface(reader) && is_surface(earlier.site) && is_own_block {
+            return;
+        }
         let access = describe_access(touch.usage, touch.bytes);
         let memory = memory_name(touch.memory);
         let other = Actor {
@@ -49,6 +62,13 @@ impl Checkers {
         };
         let address = race.address;
         let (message, help) = match needed_fence {
+            FencedAccesses::ReadOnly if is_texture || is_surface(reader) => (
+                format!(
+                    "{access} of texels at {address:#x} through a {}, after a write of the same launch",
+                    if is_texture { "texture" } else { "surface" }
+                ),
+                "read the texels in a later launch: within a launch, textures do not see writes, and surfaces only those through surfaces by the same CTA",
+            ),
             FencedAccesses::ReadOnly => (
                 format!(
                     "{access} at {address:#x} as data that does not change, after a write of the same launch"

@@ -31,6 +31,10 @@ pub(super) struct Site {
     pub(super) acquires_tensor_maps: bool,
     /// It reads data that does not change during the launch.
     pub(super) reads_constants: bool,
+    /// It accesses texels of a texture.
+    pub(super) is_texture: bool,
+    /// It accesses texels of a surface.
+    pub(super) is_surface: bool,
     /// The completion mechanism of the asynchronous operation that it starts.
     pub(super) starts: Option<Completion>,
     /// It is a load of which only masked bits are used, as in updates of a bit field.
@@ -215,6 +219,8 @@ fn site(facts: &Facts<'_>) -> Site {
         uniform: facts.is_uniform(),
         async_proxy: facts.proxy() == Proxy::Async,
         reads_constants: facts.proxy() == Proxy::ReadOnly,
+        is_texture: facts.proxy() == Proxy::Texture,
+        is_surface: facts.proxy() == Proxy::Surface,
         acquires_tensor_maps: facts.proxy() == Proxy::Tensormap && order == Some(Modifier::Acquire),
         starts: start.map(|(completion, _)| *completion),
         ..Site::default()

@@ -479,3 +479,104 @@ fn arrays_may_begin_as_written() {
     }
     assert!(machine.set_array_written(array, 2).is_err());
 }
+
+/// A kernel with a texture and a surface of an array with 64 words, and a texture of linear memory; the findings of `racecheck`.
+fn proxy_findings(blocks: u32, bodies: &[&str]) -> Vec<String> {
+    let mut text = ".version 8.0\n.target sm_90\n.address_size 64\n.global .u32 flag;\n".to_owned();
+    for (index, body) in bodies.iter().enumerate() {
+        text += &format!(
+            ".visible .entry k{index}(.param .u64 surface, .param .u64 image, .param .u64 linear, .param .u64 memory)\n{{\n
+            .reg .pred %p; .reg .b32 %t, %b, %x, %other, %r<4>; .reg .b64 %s, %i, %l, %m, %f;
+            ld.param.u64 %s, [surface]; ld.param.u64 %i, [image]; ld.param.u64 %l, [linear]; ld.param.u64 %m, [memory];
+            mov.u64 %f, flag; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; shl.b32 %x, %t, 2; xor.b32 %other, %x, 128;
+            {body}\nret;\n}}\n"
+        );
+    }
+    let module = ptx_parse::parse_str(&text).into_result().unwrap();
+    let mut machine = Machine::new(&module);
+    let format = TexelFormat::new(ChannelType::U32, 1);
+    let description = ArrayDescription::new(Extent::Line { width: 64 }, format);
+    let array = machine.create_array(&description).unwrap();
+    let memory = machine.allocate(256).unwrap();
+    let sampler = Default::default();
+    let handles = [
+        machine.create_surface(array, 0).unwrap(),
+        machine.create_texture(array, &sampler).unwrap(),
+        machine
+            .create_linear_texture(memory, 64, format, &sampler)
+            .unwrap(),
+        memory,
+    ];
+    let mut findings = Vec::new();
+    for index in 0..bodies.len() {
+        let mut launch = Launch::new(format!("k{index}"))
+            .shape(blocks, 64)
+            .check(Checker::Racecheck);
+        for handle in handles {
+            launch = launch.argument(handle.to_le_bytes());
+        }
+        machine.launch(&launch).unwrap();
+        let reports = machine.reports().iter();
+        findings.extend(reports.map(|report| report.diagnostic().to_string()));
+    }
+    findings
+}
+
+#[test]
+fn texels_are_not_read_in_the_launch_that_writes_them() {
+    let read_image = "tex.1d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%i, {%t}];";
+    let read_linear = "tex.1d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%l, {%t}];";
+    let read_surface = "suld.b.1d.b32.trap %r0, [%s, {%other}];";
+    let write_surface = "sust.b.1d.b32.trap [%s, {%x}], %t;";
+    let add = "sured.b.add.1d.u32.trap [%s, {%x}], %t;";
+    let write_memory = "cvt.u64.u32 %f, %x; add.u64 %f, %m, %f; st.global.u32 [%f], %t;";
+    let barrier = "bar.sync 0;";
+    // The first CTA writes, and the second one reads when it sees the flag.
+    let first = "setp.ne.u32 %p, %b, 0; @%p bra WAIT;";
+    let handover = "bar.sync 0; setp.eq.u32 %p, %t, 0; @%p st.release.gpu.global.u32 [%f], 1; bra DONE;\nWAIT: ld.acquire.gpu.global.u32 %r1, [%f]; setp.eq.u32 %p, %r1, 0; @%p bra WAIT;";
+    let texture = "read of 4 bytes of texels";
+    for (blocks, parts, expected) in [
+        // By one thread, by threads of a CTA, and through linear memory.
+        (
+            1,
+            &[write_surface, read_image][..],
+            Some("through a texture, after a write"),
+        ),
+        (1, &[write_surface, barrier, read_image], Some(texture)),
+        (1, &[add, barrier, read_image], Some(texture)),
+        (
+            1,
+            &[write_memory, barrier, read_linear],
+            Some("through a texture"),
+        ),
+        // Surfaces see writes of the CTA, and reads do not conflict with later writes.
+        (1, &[write_surface, barrier, read_surface], None),
+        (1, &[add, add, barrier, read_surface], None),
+        (1, &[read_image, read_surface, barrier, write_surface], None),
+        (
+            2,
+            &[first, write_surface, handover, read_surface, "\nDONE:"],
+            Some("through a surface, after a write"),
+        ),
+        (2, &[first, write_surface, handover, "\nDONE:"], None),
+        // Without a barrier, the accesses race.
+        (
+            1,
+            &[write_surface, read_surface],
+            Some("races with an earlier"),
+        ),
+    ] {
+        let findings = proxy_findings(blocks, &[&parts.concat()]);
+        match expected {
+            Some(words) => {
+                assert_eq!(findings.len(), 1, "{parts:?} {findings:?}");
+                assert!(findings[0].contains(words), "{parts:?} {findings:?}");
+            }
+            None => assert_eq!(findings, [""; 0], "{parts:?}"),
+        }
+    }
+    // A later launch sees everything.
+    let both = [write_surface, write_memory].concat();
+    let reads = [read_image, read_linear, read_surface].concat();
+    assert_eq!(proxy_findings(1, &[&both, &reads]), [""; 0]);
+}
