@@ -2,14 +2,16 @@
 
 use ptx_isa::TypeKind;
 
-use super::addresses::{Addresses, any_lane, check_alignment};
+use super::addresses::{Addresses, check_alignment};
 use super::asynchronous::Pass;
+use super::block::Block;
 use super::execution::{Control, Execution, Failed, Outcome};
+use super::grid::Grid;
 use super::location::{Location, Memory};
 use super::touch::Use;
-use crate::lanes::{Double, LANES, Place, lanes};
+use crate::lanes::{Double, LANES, Place, lanes, vectorized};
 use crate::memory;
-use crate::memory::Fault;
+use crate::memory::{Fault, LaneValue};
 use crate::program::{Access, Address};
 
 /// The bytes of all elements of an access, to which its address must be aligned.
@@ -22,18 +24,63 @@ fn is_extended(access: &Access) -> bool {
     access.ty.kind() == TypeKind::Signed && access.bytes <= 8
 }
 
+/// Reads elements at the addresses of lanes of a mask. The error is the first lane whose element cannot be read.
+#[inline(always)]
+fn read_lanes<V: LaneValue>(
+    grid: &Grid<'_>,
+    block: &Block,
+    stacks: &[Vec<u8>],
+    addresses: &Addresses,
+    bytes: u8,
+    mask: u32,
+    values: &mut [V; LANES],
+) -> Result<(), usize> {
+    let offsets = &addresses.offsets;
+    match addresses.memory {
+        Memory::Global => grid.device.read_lanes(offsets, bytes, mask, values),
+        Memory::Shared(rank) => {
+            let memory = block.shared(rank).unwrap_or_default();
+            memory::read_lanes(memory, offsets, bytes, mask, values)
+        }
+        Memory::Parameter => memory::read_lanes(grid.parameters, offsets, bytes, mask, values),
+        Memory::Local => lanes(mask).try_for_each(|lane| {
+            let stack = stacks.get(lane).ok_or(lane)?;
+            let value = memory::read(stack, offsets[lane], bytes).ok_or(lane)?;
+            values[lane] = V::from_bits(value as u64);
+            Ok(())
+        }),
+    }
+}
+
 impl Execution<'_> {
     /// Executes a load.
     pub(super) fn load(&mut self, access: &Access) -> Outcome {
-        let Some(mut addresses) =
-            self.common_memory(&access.address, access.bytes, access_bytes(access))?
-        else {
+        vectorized(
+            self,
+            #[inline(always)]
+            |execution| execution.load_lanes(access),
+        )
+    }
+
+    #[inline(always)]
+    fn load_lanes(&mut self, access: &Access) -> Outcome {
+        let mut addresses = Addresses::default();
+        let bytes = access_bytes(access);
+        if !self.common_memory(&access.address, access.bytes, bytes, &mut addresses)? {
             return self.load_by_lane(access);
-        };
+        }
         let active = self.active;
-        for place in &access.places {
+        for (index, place) in access.places.iter().enumerate() {
+            if index > 0 {
+                addresses.advance(access.bytes);
+            }
+            if let (Some(Place::Word(word)), 1..=4, false) =
+                (*place, access.bytes, is_extended(access))
+            {
+                self.load_words(&addresses, access.bytes, word)?;
+                continue;
+            }
             let mut values = self.read_lanes(&addresses, access.bytes)?;
-            addresses.advance(access.bytes);
             let Some(place) = *place else { continue };
             if is_extended(access) {
                 let unused = 64 - 8 * u32::from(access.bytes);
@@ -58,78 +105,102 @@ impl Execution<'_> {
 
     /// Executes a store.
     pub(super) fn store(&mut self, access: &Access) -> Outcome {
-        let Some(mut addresses) =
-            self.common_memory(&access.address, access.bytes, access_bytes(access))?
-        else {
+        vectorized(
+            self,
+            #[inline(always)]
+            |execution| execution.store_lanes(access),
+        )
+    }
+
+    #[inline(always)]
+    fn store_lanes(&mut self, access: &Access) -> Outcome {
+        let mut addresses = Addresses::default();
+        let bytes = access_bytes(access);
+        if !self.common_memory(&access.address, access.bytes, bytes, &mut addresses)? {
             return self.store_by_lane(access);
-        };
-        for place in &access.places {
+        }
+        for (index, place) in access.places.iter().enumerate() {
+            if index > 0 {
+                addresses.advance(access.bytes);
+            }
             if let Some(place) = *place {
                 let values = self.warp.values(self.call, place);
                 self.write_lanes(&addresses, access.bytes, &values)?;
             }
-            addresses.advance(access.bytes);
         }
         Ok(Control::Next)
     }
 
-    /// The addresses of the lanes, if all lanes access the same memory in elements of at most 64 bits. An error if an address is not a multiple of
-    /// `access_bytes`, a power of two.
+    /// Sets the addresses of the lanes. Returns false unless all lanes access the same memory in elements of at most 64 bits. An error if an address is not a
+    /// multiple of `access_bytes`, a power of two.
+    #[inline(always)]
     pub(super) fn common_memory(
         &self,
         address: &Address,
         element_bytes: u8,
         access_bytes: u64,
-    ) -> Result<Option<Addresses>, Failed> {
-        if element_bytes > 8 {
-            return Ok(None);
+        addresses: &mut Addresses,
+    ) -> Result<bool, Failed> {
+        if element_bytes > 8 || !self.find_addresses(address, addresses) {
+            return Ok(false);
         }
-        let addresses = self.addresses(address);
+        let offsets = &addresses.offsets;
         let is_misaligned =
             |offset: u64| access_bytes.is_power_of_two() && offset & (access_bytes - 1) != 0;
-        if let Some(Addresses { offsets, .. }) = &addresses
-            && any_lane(self.active, offsets, is_misaligned)
+        if is_misaligned(addresses.bits)
             && let Some(lane) = lanes(self.active).find(|&lane| is_misaligned(offsets[lane]))
         {
             return Err((Fault::Misaligned(offsets[lane]).into(), lane));
         }
-        Ok(addresses)
+        Ok(true)
+    }
+
+    /// Loads elements to words. A word does not change if one of the elements cannot be read.
+    #[inline(always)]
+    fn load_words(&mut self, addresses: &Addresses, bytes: u8, word: u32) -> Result<(), Failed> {
+        let calls = &mut self.warp.groups.calls;
+        let call = calls.get_mut(self.call).and_then(Option::as_mut);
+        let Some(values) = call.and_then(|c| c.registers.words.get_mut(word as usize)) else {
+            return Ok(());
+        };
+        let stacks = &self.warp.stacks;
+        let values_before = *values;
+        let read = read_lanes(
+            self.grid,
+            self.block,
+            stacks,
+            addresses,
+            bytes,
+            self.active,
+            values,
+        );
+        if let Err(lane) = read {
+            *values = values_before;
+            return Err(self.access_error(addresses, bytes, lane));
+        }
+        Ok(())
     }
 
     /// The elements at the addresses of the lanes.
+    #[inline(always)]
     pub(super) fn read_lanes(&self, addresses: &Addresses, bytes: u8) -> Result<Double, Failed> {
-        let offsets = &addresses.offsets;
-        let mask = if addresses.uniform && addresses.memory != Memory::Local {
-            self.active & self.active.wrapping_neg()
-        } else {
-            self.active
-        };
-        let values = match addresses.memory {
-            Memory::Global => self.grid.device.read_lanes(offsets, bytes, mask),
-            Memory::Shared(rank) => {
-                let memory = self.block.shared(rank).unwrap_or_default();
-                memory::read_lanes(memory, offsets, bytes, mask)
-            }
-            Memory::Parameter => memory::read_lanes(self.grid.parameters, offsets, bytes, mask),
-            Memory::Local => {
-                let mut values = [0; LANES];
-                let read = lanes(mask).try_for_each(|lane| {
-                    let stack = self.warp.stacks.get(lane).ok_or(lane)?;
-                    let value = memory::read(stack, offsets[lane], bytes).ok_or(lane)?;
-                    values[lane] = value as u64;
-                    Ok(())
-                });
-                read.map(|()| values)
-            }
-        };
-        let mut values = values.map_err(|lane| self.access_error(addresses, bytes, lane))?;
-        if mask != self.active {
-            values = [values[self.first() % LANES]; LANES];
-        }
+        let mut values = [0; LANES];
+        let stacks = &self.warp.stacks;
+        read_lanes(
+            self.grid,
+            self.block,
+            stacks,
+            addresses,
+            bytes,
+            self.active,
+            &mut values,
+        )
+        .map_err(|lane| self.access_error(addresses, bytes, lane))?;
         Ok(values)
     }
 
     /// Writes the elements at the addresses of the lanes. If several lanes have one address, the element of the last lane stays.
+    #[inline(always)]
     pub(super) fn write_lanes(
         &mut self,
         addresses: &Addresses,

@@ -5,7 +5,7 @@ use ptx_isa::StateSpace;
 use super::execution::{Execution, Failed};
 use super::location::{Location, Memory, generic, shared_of_block, shared_of_cluster};
 use crate::error::StopReason;
-use crate::lanes::{Double, LANES, Place, lanes};
+use crate::lanes::{Double, LANES, Place, each, lanes};
 use crate::memory::Fault;
 use crate::program::{Address, Base, SHARED, SHARED_STRIDE, Window};
 
@@ -15,8 +15,19 @@ pub(super) struct Addresses {
     pub(super) memory: Memory,
     /// The offset of each lane; in global memory the address.
     pub(super) offsets: Double,
-    /// The offsets are the same by construction.
-    pub(super) uniform: bool,
+    /// The bits that are set in the offset of any lane that executes the step.
+    pub(super) bits: u64,
+}
+
+impl Default for Addresses {
+    #[inline(always)]
+    fn default() -> Self {
+        Self {
+            memory: Memory::Global,
+            offsets: [0; LANES],
+            bits: 0,
+        }
+    }
 }
 
 impl Addresses {
@@ -62,74 +73,84 @@ impl Execution<'_> {
         }
     }
 
-    /// The locations of an address in all lanes that execute the step; `None` if they are not all in the same memory.
-    pub(super) fn addresses(&self, address: &Address) -> Option<Addresses> {
+    /// Sets the locations of an address in all lanes that execute the step. Returns false if they are not all in the same memory.
+    #[inline(always)]
+    pub(super) fn find_addresses(&self, address: &Address, found: &mut Addresses) -> bool {
         let Base::Register(place) = address.base else {
             let base = match address.base {
                 Base::Frame => self.frame(),
                 _ => 0,
             };
             let location = self.resolve(address, base.wrapping_add(address.offset));
-            return Some(Addresses {
-                memory: location.memory(),
-                offsets: [location.address(); LANES],
-                uniform: true,
-            });
+            found.memory = location.memory();
+            found.offsets = [location.address(); LANES];
+            found.bits = location.address();
+            return true;
         };
-        let mut offsets = self.warp.values(self.call, place);
         let address_mask = match place {
             Place::Word(_) => u32::MAX.into(),
             _ => u64::MAX,
         };
-        for offset in &mut offsets {
-            *offset = offset.wrapping_add(address.offset) & address_mask;
-        }
-        let memory = self.resolve_lanes(address.window, &mut offsets)?;
-        Some(Addresses {
-            memory,
-            offsets,
-            uniform: false,
-        })
+        let values = self.warp.values(self.call, place);
+        found.offsets = each(|lane| values[lane].wrapping_add(address.offset) & address_mask);
+        found.bits = bits_of_lanes(self.active, &found.offsets);
+        self.resolve_lanes(address.window, found)
     }
 
-    /// The memory that contains the addresses of all lanes, which become offsets in that memory; `None` if they are in several memories.
-    fn resolve_lanes(&self, window: Window, addresses: &mut Double) -> Option<Memory> {
-        let own_memory = Memory::Shared(self.block.rank);
-        let are_below = |end: u64| !any_lane(self.active, addresses, |address| address >= end);
-        match window {
-            Window::KernelParameters => return Some(Memory::Parameter),
-            Window::Local => return Some(Memory::Local),
-            Window::State(space) if space.base() != StateSpace::Shared => {
-                return Some(Memory::Global);
+    /// Finds the memory that contains the addresses of all lanes, which become offsets in that memory. Returns false if they are in several memories.
+    #[inline(always)]
+    fn resolve_lanes(&self, window: Window, addresses: &mut Addresses) -> bool {
+        // No address is greater than the bits that any of them has.
+        let address_bits = addresses.bits;
+        addresses.memory = match window {
+            Window::KernelParameters => Memory::Parameter,
+            Window::Local => Memory::Local,
+            Window::State(space) if space.base() != StateSpace::Shared => Memory::Global,
+            Window::State(StateSpace::Shared | StateSpace::SharedCta)
+                if address_bits < SHARED_STRIDE =>
+            {
+                Memory::Shared(self.block.rank)
             }
-            Window::State(StateSpace::Shared) if are_below(SHARED_STRIDE) => {
-                return Some(own_memory);
-            }
-            Window::Generic if are_below(SHARED) => return Some(Memory::Global),
-            _ => {}
-        }
+            Window::Generic if address_bits < SHARED => Memory::Global,
+            _ => return self.resolve_each(window, addresses),
+        };
+        true
+    }
+
+    /// The same for addresses of any memory.
+    fn resolve_each(&self, window: Window, addresses: &mut Addresses) -> bool {
         let resolve = |address: u64| match window {
             Window::Generic => generic(address),
             Window::State(StateSpace::SharedCluster) => shared_of_cluster(address),
             _ => shared_of_block(address, self.block.rank),
         };
-        let memory = resolve(addresses[self.first() % LANES]).memory();
+        addresses.memory = resolve(addresses.offsets[self.first() % LANES]).memory();
         for lane in lanes(self.active) {
-            let location = resolve(addresses[lane]);
-            if location.memory() != memory {
-                return None;
+            let location = resolve(addresses.offsets[lane]);
+            if location.memory() != addresses.memory {
+                return false;
             }
-            addresses[lane] = location.address();
+            addresses.offsets[lane] = location.address();
         }
-        Some(memory)
+        addresses.bits = bits_of_lanes(self.active, &addresses.offsets);
+        true
     }
 }
 
-/// Whether a condition holds for the value of a lane of a mask.
-pub(super) fn any_lane(mask: u32, values: &Double, condition: impl Fn(u64) -> bool) -> bool {
-    let holds: [bool; LANES] =
-        core::array::from_fn(|lane| condition(values[lane]) & (mask >> lane & 1 == 1));
-    holds.contains(&true)
+/// The bits that are set in the value of any lane of a mask.
+#[inline(always)]
+fn bits_of_lanes(mask: u32, values: &Double) -> u64 {
+    if mask == u32::MAX {
+        return values.iter().fold(0, |bits, value| bits | value);
+    }
+    let used: Double = each(|lane| {
+        if mask >> lane & 1 == 1 {
+            values[lane]
+        } else {
+            0
+        }
+    });
+    used.iter().fold(0, |bits, value| bits | value)
 }
 
 /// Returns an error if the address of a location is not a multiple of a number of bytes.

@@ -3,21 +3,34 @@
 use super::addresses::Addresses;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Location, Memory};
-use crate::lanes::{Double, Kind, lanes};
+use crate::lanes::{Double, Kind, LANES, Place, lanes, vectorized, word};
 use crate::memory;
 use crate::program::{Atomic, ChangedElement};
 
 impl Execution<'_> {
     /// Performs an atomic operation in all lanes, as if in one lane after the other. Lanes with different addresses are processed together.
     pub(super) fn atomic(&mut self, atomic: &Atomic) -> Outcome {
+        vectorized(
+            self,
+            #[inline(always)]
+            |execution| execution.atomic_lanes(atomic),
+        )
+    }
+
+    #[inline(always)]
+    fn atomic_lanes(&mut self, atomic: &Atomic) -> Outcome {
         let bytes = atomic.elements.first().map_or(16, |e| e.bytes);
         let bytes_of_elements = u64::from(bytes) * atomic.elements.len() as u64;
-        let Some(mut addresses) = self.common_memory(&atomic.address, bytes, bytes_of_elements)?
-        else {
+        let mut addresses = Addresses::default();
+        if !self.common_memory(&atomic.address, bytes, bytes_of_elements, &mut addresses)? {
             return self.atomic_by_lane(atomic);
-        };
+        }
         let active = self.active;
         for element in &atomic.elements {
+            if self.change_words_in_turn(element, &addresses)? {
+                addresses.advance(bytes);
+                continue;
+            }
             let mut distinct = lanes_with_distinct_addresses(active, &addresses.offsets);
             let is_done = distinct != active && self.change_in_turn(element, &addresses)?;
             let mut remaining = if is_done { 0 } else { active };
@@ -59,12 +72,57 @@ impl Execution<'_> {
         let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
         if let (Some(place), Some(registers)) = (element.loaded.first(), self.registers()) {
             registers.set_values(*place, active, &old);
-            for op in ops {
-                registers.execute(op, active);
-            }
+            registers.execute_all(ops, active);
         }
         let new = self.warp.values(self.call, element.new);
         self.write_lanes(addresses, element.bytes, &new)
+    }
+
+    /// Changes a word in one lane after the other, if its new value is the result of one operation on integers. Returns false if nothing was changed.
+    fn change_words_in_turn(
+        &mut self,
+        element: &ChangedElement,
+        addresses: &Addresses,
+    ) -> Result<bool, Failed> {
+        let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
+        let (Some(&Place::Word(loaded)), Some(op), Some(call)) = (
+            element.loaded.first(),
+            ops.first().filter(|op| op.result() == element.new),
+            self.warp.call(self.call),
+        ) else {
+            return Ok(false);
+        };
+        let (Kind::Word(operation), 4) = (op.kind, element.bytes) else {
+            return Ok(false);
+        };
+        let registers = &mut call.registers;
+        let [a, b, c] = [op.a, op.b, op.c].map(|index| (index == loaded, registers.word(index)));
+        let mut old_values = *registers.word(loaded);
+        let change = |lane: usize, old: u32| {
+            old_values[lane] = old;
+            let source = |(is_loaded, words): (bool, &[u32; LANES])| {
+                if is_loaded { old } else { words[lane] }
+            };
+            word(operation, [source(a), source(b), source(c)], op.imm)
+        };
+        let offsets = &addresses.offsets;
+        let changed = match addresses.memory {
+            Memory::Shared(rank) => {
+                let memory = self.block.shared_mut(rank).unwrap_or_default();
+                memory::change_words(memory, offsets, self.active, change)
+            }
+            Memory::Global => self.grid.device.change_words(offsets, self.active, change),
+            Memory::Local | Memory::Parameter => return Ok(false),
+        };
+        let done = match changed {
+            Ok(()) => self.active,
+            Err(lane) => self.active & ((1 << lane) - 1),
+        };
+        registers.set_words(loaded, done, &old_values);
+        registers.execute_all(ops, done);
+        changed
+            .map(|()| true)
+            .map_err(|lane| self.access_error(addresses, element.bytes, lane))
     }
 
     /// Changes an element in one lane after the other, if the operations are on integers: these cost less in one lane than in all. Returns false if nothing
@@ -137,9 +195,7 @@ impl Execution<'_> {
         }
         let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
         if let Some(registers) = self.registers() {
-            for op in ops {
-                registers.execute(op, 1 << lane);
-            }
+            registers.execute_all(ops, 1 << lane);
         }
         let new = self.get(element.new, lane);
         self.write(location, element.bytes, new, lane)

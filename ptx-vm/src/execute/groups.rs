@@ -98,6 +98,25 @@ pub(crate) struct LaneOutcome {
     pub(crate) calling: u32,
 }
 
+/// The number of steps from that of a group on, at most `max_steps`, before one at which other lanes are ready.
+#[inline]
+pub(super) fn steps_alone(groups: &[Group], index: usize, max_steps: u32) -> u32 {
+    let mut steps = max_steps;
+    if groups.len() > 1
+        && let Some(group) = groups.get(index)
+    {
+        for (other_index, other) in groups.iter().enumerate() {
+            if other_index != index
+                && other.state == State::Ready
+                && let Some(distance) = other.step_index.checked_sub(group.step_index)
+            {
+                steps = steps.min(distance);
+            }
+        }
+    }
+    steps
+}
+
 /// The groups of a warp. Lanes of one call at one step are one group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Groups {
@@ -219,7 +238,16 @@ impl Groups {
     }
 
     /// Joins a group with all other ready groups at the same step of the same call; returns the index of the joined group.
-    pub(crate) fn join(&mut self, mut index: usize) -> usize {
+    #[inline]
+    pub(crate) fn join(&mut self, index: usize) -> usize {
+        if self.all.len() > 1 {
+            self.join_with_others(index)
+        } else {
+            index
+        }
+    }
+
+    fn join_with_others(&mut self, mut index: usize) -> usize {
         while let Some(group) = self.all.get(index) {
             let (call, step_index, mask) = (group.call, group.step_index, group.mask);
             let equal_group = self.all.iter().enumerate().position(|(i, g)| {

@@ -1,5 +1,6 @@
 //! Steps that an observer sees: what they access and perform.
 
+use super::addresses::Addresses;
 use super::execution::{Control, Execution, Outcome};
 use super::groups::CallFrame;
 use super::location::{Location, Memory};
@@ -131,13 +132,13 @@ impl Execution<'_> {
         let mut allowed = 0;
         let mut addresses = [0; LANES];
         let mut memories = [Memory::Global; LANES];
-        match self.addresses(address) {
-            Some(all) => (addresses, memories) = (all.offsets, [all.memory; LANES]),
-            None => {
-                for lane in lanes(remaining) {
-                    let location = self.location(address, lane);
-                    (addresses[lane], memories[lane]) = (location.address(), location.memory());
-                }
+        let mut all = Addresses::default();
+        if self.find_addresses(address, &mut all) {
+            (addresses, memories) = (all.offsets, [all.memory; LANES]);
+        } else {
+            for lane in lanes(remaining) {
+                let location = self.location(address, lane);
+                (addresses[lane], memories[lane]) = (location.address(), location.memory());
             }
         }
         while remaining != 0 {

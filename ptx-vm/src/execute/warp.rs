@@ -8,7 +8,7 @@ use super::asynchronous::{Pass, perform_at_random};
 use super::block::Block;
 use super::execution::{Control, Execution};
 use super::grid::{Failure, Grid};
-use super::groups::{CallFrame, Group, Groups, LaneOutcome, LaneStep, State, Turns};
+use super::groups::{CallFrame, Group, Groups, LaneOutcome, LaneStep, State, Turns, steps_alone};
 use crate::account::{Account, Held, Purpose};
 use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place, Registers, lanes};
@@ -71,8 +71,23 @@ pub(super) fn execute(
     if first == end || active == 0 {
         return;
     }
-    for op in &function.code.ops[first as usize..end as usize] {
-        registers.execute(op, active);
+    registers.execute_all(&function.code.ops[first as usize..end as usize], active);
+}
+
+/// Executes steps that are operations on all lanes without a guard, by the first one and their number.
+#[inline]
+fn execute_run(
+    function: &Function,
+    registers: &mut Registers,
+    (first, count): (u32, u32),
+    mask: u32,
+) {
+    let last = first as usize + count as usize - 1;
+    if let (Some(first), Some(last)) =
+        (function.steps.get(first as usize), function.steps.get(last))
+        && let Step::Lanes(_, end) = last.step
+    {
+        execute(function, registers, (first.operand_ops.0, end), mask);
     }
 }
 
@@ -110,9 +125,12 @@ impl Warp {
     }
 
     /// The lowest 64 bits of a value in each lane.
+    #[inline(always)]
     pub(crate) fn values(&self, call: usize, place: Place) -> Double {
-        let call = self.groups.calls.get(call).and_then(Option::as_ref);
-        call.map_or([0; LANES], |c| c.registers.values(place))
+        match self.groups.calls.get(call) {
+            Some(Some(call)) => call.registers.values(place),
+            _ => [0; LANES],
+        }
     }
 
     pub(crate) fn set(&mut self, call: usize, place: Place, lane: usize, bits: u128) {
@@ -293,12 +311,27 @@ impl Warp {
             let Some(function) = grid.program.function(id) else {
                 return Ok(steps);
             };
-            steps += 1;
             let Some(target) = function.steps.get(step_index as usize) else {
                 // The end of the body is a return.
                 self.return_from(index, mask, grid);
-                return Ok(steps);
+                return Ok(steps + 1);
             };
+            let run = if OBSERVED {
+                0
+            } else {
+                let most = u64::from(target.run).min(max_steps.saturating_sub(steps));
+                steps_alone(&self.groups.all, index, most as u32)
+            };
+            if run > 0 {
+                execute_run(function, &mut frame.registers, (step_index, run), mask);
+                steps += u64::from(run);
+                self.groups.all[index].step_index = step_index + run;
+                if self.must_yield(index, steps, max_steps, grid) {
+                    return Ok(steps);
+                }
+                continue;
+            }
+            steps += 1;
             let active = guarded(target.guard, mask, &frame.registers);
             let step = LaneStep::new(id, step_index, call, mask, active);
             if OBSERVED {
@@ -348,14 +381,17 @@ impl Warp {
                     return Ok(steps);
                 }
             }
-            let is_only_group = self.groups.all.len() == 1;
-            if steps >= max_steps {
-                return Ok(steps);
-            }
-            if !is_only_group && !self.turns.fair && !self.is_first(index, grid) {
+            if self.must_yield(index, steps, max_steps, grid) {
                 return Ok(steps);
             }
         }
+    }
+
+    /// Whether a group has made all its steps, or another group may be next.
+    #[inline]
+    fn must_yield(&self, index: usize, steps: u64, max_steps: u64, grid: &Grid<'_>) -> bool {
+        let is_only_group = self.groups.all.len() == 1;
+        steps >= max_steps || !is_only_group && !self.turns.fair && !self.is_first(index, grid)
     }
 
     /// Returns an error if checkers need more memory than allowed, or the launch has to end.
@@ -433,7 +469,7 @@ impl Warp {
     }
 
     /// Whether no other group that is ready comes before a group.
-    fn is_first(&mut self, index: usize, grid: &Grid<'_>) -> bool {
+    fn is_first(&self, index: usize, grid: &Grid<'_>) -> bool {
         let key = |group: &Group| {
             let call = self.groups.calls.get(group.call).and_then(Option::as_ref);
             let depth = call.map_or(0, |c| c.depth);

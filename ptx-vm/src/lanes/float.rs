@@ -1,9 +1,8 @@
-//! Operations on the numbers in all lanes. A NaN that an operation on 32 bits makes is 0x7fffffff, as on the hardware; one of 64 bits is
+//! Operations on numbers. A NaN that an operation on 32 bits makes is 0x7fffffff, as on the hardware; one of 64 bits is
 //! the quiet NaN that a source is, else 0xfff8000000000000.
 
-use super::integer::predicate_bits;
-use super::registers::Registers;
-use super::{Conversion, FLUSH, Float, FloatComparison, Kind, LaneOp, Rounding, each};
+use super::registers::{Double, Word};
+use super::{Float, FloatComparison, Rounding, each};
 
 /// The NaN that operations on 32 bits give.
 const NAN: u32 = 0x7fff_ffff;
@@ -11,7 +10,8 @@ const NAN: u32 = 0x7fff_ffff;
 const LONG_NAN: u64 = 0xfff8_0000_0000_0000;
 const QUIET: u64 = 0x0008_0000_0000_0000;
 
-fn canonical(value: f32) -> u32 {
+#[inline(always)]
+pub(super) fn canonical(value: f32) -> u32 {
     if value.is_nan() { NAN } else { value.to_bits() }
 }
 
@@ -29,9 +29,33 @@ pub(crate) fn nan_of(sources: [u64; 3]) -> u64 {
     nan.map_or(LONG_NAN, |s| s | QUIET)
 }
 
-/// The sum of a product and a number, rounded once.
-fn mul_add(a: f32, b: f32, c: f32) -> f32 {
-    odd_mul_add(a, b, c) as f32
+/// The sums of products and numbers, rounded once. `FUSED`: the host has an instruction for it.
+#[inline(always)]
+pub(super) fn mul_adds<const FUSED: bool>(a: &Word, b: &Word, c: &Word) -> Word {
+    if FUSED {
+        return each(|i| {
+            let [x, y, z] = [a[i], b[i], c[i]].map(f32::from_bits);
+            canonical(x.mul_add(y, z))
+        });
+    }
+    let sums: Double = each(|i| {
+        let [x, y, z] = [a[i], b[i], c[i]].map(|bits| f64::from(f32::from_bits(bits)));
+        (x * y + z).to_bits()
+    });
+    // Rounding a sum of 64 bits again gives another result only if it is halfway between two numbers of 32 bits, or if the result is subnormal.
+    let is_any_inexact = sums.iter().fold(false, |any, &sum| {
+        let magnitude = f64::from_bits(sum).abs();
+        let is_small = magnitude < f64::from(f32::MIN_POSITIVE) && magnitude != 0.0;
+        any | (sum & 0x1fff_ffff == 0x1000_0000) | is_small
+    });
+    if is_any_inexact {
+        each(|i| {
+            let [x, y, z] = [a[i], b[i], c[i]].map(f32::from_bits);
+            canonical(odd_mul_add(x, y, z) as f32)
+        })
+    } else {
+        each(|i| canonical(f64::from_bits(sums[i]) as f32))
+    }
 }
 
 /// The sum of a product and a number. The product is exact in 64 bits; the sum there is rounded to odd, so that rounding it again is correct.
@@ -57,7 +81,7 @@ fn odd_mul_add(a: f32, b: f32, c: f32) -> f64 {
 }
 
 /// A result with `.ftz`, from its value in 64 bits: zero if it is below the normal numbers when it is rounded to as many digits as those have.
-fn flushed_result(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
+pub(super) fn flushed_result(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
     let [x, y, z] = [a, b, c].map(f32::from_bits);
     let exact = match operation {
         Float::Mul => f64::from(x) * f64::from(y),
@@ -75,8 +99,65 @@ fn flushed_result(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
     }
 }
 
+/// Whether a result may be below the normal numbers before it is rounded.
+#[inline(always)]
+pub(super) fn is_any_tiny(results: &Word) -> bool {
+    let least = f32::MIN_POSITIVE.to_bits();
+    results.iter().fold(false, |any, &bits| {
+        any | ((bits & 0x7fff_ffff).wrapping_sub(1) < least)
+    })
+}
+
+/// The results of an operation with `.ftz`.
+#[inline(never)]
+pub(super) fn flushed_results(operation: Float, a: &Word, b: &Word, c: &Word) -> Word {
+    each(|i| flushed_result(operation, [a[i], b[i], c[i]]))
+}
+
+/// The results of an operation on 64 bits that one instruction of the host computes except for the NaN that it gives.
+#[inline(always)]
+pub(super) fn long_results(operation: Float, a: &Double, b: &Double, c: &Double) -> Double {
+    let values: Double = each(|i| {
+        let [x, y, z] = [a[i], b[i], c[i]].map(f64::from_bits);
+        let value = match operation {
+            Float::Add => x + y,
+            Float::Sub => x - y,
+            Float::Mul => x * y,
+            Float::MulAdd => x.mul_add(y, z),
+            Float::Div => x / y,
+            _ => x.sqrt(),
+        };
+        value.to_bits()
+    });
+    let is_any_nan = values
+        .iter()
+        .fold(false, |any, &bits| any | f64::from_bits(bits).is_nan());
+    if is_any_nan {
+        exact_results(operation, a, b, c)
+    } else {
+        values
+    }
+}
+
+#[inline(never)]
+fn exact_results(operation: Float, a: &Double, b: &Double, c: &Double) -> Double {
+    each(|i| long(operation, [a[i], b[i], c[i]]))
+}
+
+/// A number rounded to an integer.
+#[inline(always)]
+pub(super) fn rounded(number: f64, rounding: Rounding) -> f64 {
+    match rounding {
+        Rounding::Nearest => number.round_ties_even(),
+        Rounding::Zero => number.trunc(),
+        Rounding::Down => number.floor(),
+        Rounding::Up => number.ceil(),
+    }
+}
+
 macro_rules! extremes {
     ($name:ident, $f:ty) => {
+        #[inline(always)]
         fn $name(a: $f, b: $f, greater: bool, nan: bool) -> $f {
             if a.is_nan() || b.is_nan() {
                 return match (nan, a.is_nan()) {
@@ -94,22 +175,27 @@ macro_rules! extremes {
 extremes!(extreme, f32);
 extremes!(extreme_long, f64);
 
-fn compare(test: FloatComparison, order: Option<core::cmp::Ordering>) -> bool {
-    match order {
-        None => test.unordered,
-        Some(core::cmp::Ordering::Less) => test.less,
-        Some(core::cmp::Ordering::Equal) => test.equal,
-        Some(core::cmp::Ordering::Greater) => test.greater,
+impl FloatComparison {
+    /// Whether the comparison holds for two numbers.
+    #[inline(always)]
+    pub(super) fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+        let (less, equal, greater) = (a < b, a == b, a > b);
+        let is_unordered = !(less | equal | greater);
+        less & self.less
+            | equal & self.equal
+            | greater & self.greater
+            | is_unordered & self.unordered
     }
 }
 
-fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
+#[inline(always)]
+pub(super) fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
     let [x, y, z] = [a, b, c].map(f32::from_bits);
     match operation {
         Float::Add => canonical(x + y),
         Float::Sub => canonical(x - y),
         Float::Mul => canonical(x * y),
-        Float::MulAdd => canonical(mul_add(x, y, z)),
+        Float::MulAdd => canonical(odd_mul_add(x, y, z) as f32),
         Float::Div => canonical(x / y),
         Float::Sqrt => canonical(x.sqrt()),
         Float::Abs => canonical(x.abs()),
@@ -140,7 +226,8 @@ fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
     }
 }
 
-fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
+#[inline(always)]
+pub(super) fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
     let [x, y, z] = [a, b, c].map(f64::from_bits);
     let binary = |value| canonical_long(value, [a, b, a]);
     let unary = |value| canonical_long(value, [a; 3]);
@@ -236,7 +323,8 @@ pub(crate) fn single_to_half(bits: u32) -> u32 {
 }
 
 /// The number in the bits of a binary32; a NaN keeps its sign and its fraction.
-fn single_to_long(bits: u32) -> u64 {
+#[inline(always)]
+pub(super) fn single_to_long(bits: u32) -> u64 {
     let value = f32::from_bits(bits);
     if value.is_nan() {
         let (sign, fraction) = (u64::from(bits >> 31), u64::from(bits & 0x7f_ffff));
@@ -257,132 +345,4 @@ pub(crate) fn single_to_brain(bits: u32) -> u32 {
         return 0x7fff;
     }
     (bits + 0x7fff + (bits >> 16 & 1)) >> 16
-}
-
-impl Registers {
-    pub(super) fn execute_float(&mut self, op: &LaneOp, mask: u32) {
-        match op.kind {
-            Kind::Single(operation) => self.singles(operation, op, mask),
-            Kind::Long(operation) => {
-                let (a, b, c) = (self.double(op.a), self.double(op.b), self.double(op.c));
-                let values = each(|i| long(operation, [a[i], b[i], c[i]]));
-                self.set_doubles(op.to, mask, &values);
-            }
-            Kind::CompareSingle(test) => {
-                let (a, b) = (self.word(op.a), self.word(op.b));
-                let holds = predicate_bits(|i| {
-                    let [a, b] = [a[i], b[i]].map(f32::from_bits);
-                    compare(test, a.partial_cmp(&b))
-                });
-                self.set_predicate(op.to, mask, holds);
-            }
-            Kind::CompareLong(test) => {
-                let (a, b) = (self.double(op.a), self.double(op.b));
-                let holds = predicate_bits(|i| {
-                    let [a, b] = [a[i], b[i]].map(f64::from_bits);
-                    compare(test, a.partial_cmp(&b))
-                });
-                self.set_predicate(op.to, mask, holds);
-            }
-            Kind::Convert(conversion) => self.convert(conversion, op, mask),
-            _ => {}
-        }
-    }
-
-    /// Executes an operation on numbers of 32 bits. The common operations have their own loops, which the compiler vectorizes.
-    fn singles(&mut self, operation: Float, op: &LaneOp, mask: u32) {
-        let (a, b, c) = (self.word(op.a), self.word(op.b), self.word(op.c));
-        let values = match operation {
-            Float::Mul | Float::MulAdd | Float::Div if op.imm == FLUSH => {
-                each(|i| flushed_result(operation, [a[i], b[i], c[i]]))
-            }
-            Float::Add => each(|i| canonical(f32::from_bits(a[i]) + f32::from_bits(b[i]))),
-            Float::Sub => each(|i| canonical(f32::from_bits(a[i]) - f32::from_bits(b[i]))),
-            Float::Mul => each(|i| canonical(f32::from_bits(a[i]) * f32::from_bits(b[i]))),
-            Float::MulAdd => each(|i| {
-                canonical(mul_add(
-                    f32::from_bits(a[i]),
-                    f32::from_bits(b[i]),
-                    f32::from_bits(c[i]),
-                ))
-            }),
-            Float::Flush => each(|i| single(Float::Flush, [a[i]; 3])),
-            operation => each(|i| single(operation, [a[i], b[i], c[i]])),
-        };
-        self.set_words(op.to, mask, &values);
-    }
-
-    fn convert(&mut self, conversion: Conversion, op: &LaneOp, mask: u32) {
-        let to_word = |registers: &mut Self, f: &dyn Fn(usize) -> u32| {
-            registers.set_words(op.to, mask, &each(f));
-        };
-        let to_double = |registers: &mut Self, f: &dyn Fn(usize) -> u64| {
-            registers.set_doubles(op.to, mask, &each(f));
-        };
-        match conversion {
-            Conversion::SingleToLong => {
-                let a = self.word(op.a);
-                to_double(self, &|i| single_to_long(a[i]));
-            }
-            Conversion::LongToSingle => {
-                let a = self.double(op.a);
-                to_word(self, &|i| canonical(f64::from_bits(a[i]) as f32));
-            }
-            Conversion::HalfToSingle => {
-                let a = self.word(op.a);
-                to_word(self, &|i| half_to_single(a[i]));
-            }
-            Conversion::SingleToHalf => {
-                let a = self.word(op.a);
-                to_word(self, &|i| single_to_half(a[i]));
-            }
-            Conversion::BrainToSingle => {
-                let a = self.word(op.a);
-                to_word(self, &|i| a[i] << 16);
-            }
-            Conversion::SingleToBrain => {
-                let a = self.word(op.a);
-                to_word(self, &|i| single_to_brain(a[i]));
-            }
-            Conversion::DoubleToSingle { signed } => {
-                let a = self.double(op.a);
-                to_word(self, &|i| {
-                    let number = if signed {
-                        a[i] as i64 as f32
-                    } else {
-                        a[i] as f32
-                    };
-                    number.to_bits()
-                });
-            }
-            Conversion::LongToDouble { signed, rounding } => {
-                let a = self.double(op.a);
-                let round = match rounding {
-                    Rounding::Nearest => f64::round_ties_even,
-                    Rounding::Zero => f64::trunc,
-                    Rounding::Down => f64::floor,
-                    Rounding::Up => f64::ceil,
-                };
-                to_double(self, &|i| {
-                    let number = round(f64::from_bits(a[i]));
-                    if signed {
-                        number as i64 as u64
-                    } else {
-                        number as u64
-                    }
-                });
-            }
-            Conversion::DoubleToLong { signed } => {
-                let a = self.double(op.a);
-                to_double(self, &|i| {
-                    let number = if signed {
-                        a[i] as i64 as f64
-                    } else {
-                        a[i] as f64
-                    };
-                    number.to_bits()
-                });
-            }
-        }
-    }
 }

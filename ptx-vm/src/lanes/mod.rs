@@ -4,12 +4,14 @@ mod float;
 mod integer;
 mod places;
 mod registers;
+mod vector;
 
 pub(crate) use float::{
     brain_to_single, canonical_long, half_to_single, nan_of, single_to_brain, single_to_half,
 };
-pub(crate) use integer::sign_extend;
+pub(crate) use integer::{sign_extend, word};
 pub(crate) use registers::{Double, Registers};
+pub(crate) use vector::vectorized;
 
 /// The number of lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -17,7 +19,7 @@ pub(crate) const LANES: usize = 32;
 /// An array of the values for all indices. The closure of `core::array::from_fn` is not always inlined without link-time optimization, so that its loop
 /// is not vectorized.
 #[inline(always)]
-fn each<T: Copy + Default, const N: usize>(value: impl Fn(usize) -> T) -> [T; N] {
+pub(crate) fn each<T: Copy + Default, const N: usize>(value: impl Fn(usize) -> T) -> [T; N] {
     let mut array = [T::default(); N];
     for (index, element) in array.iter_mut().enumerate() {
         *element = value(index);
@@ -26,8 +28,14 @@ fn each<T: Copy + Default, const N: usize>(value: impl Fn(usize) -> T) -> [T; N]
 }
 
 /// The lanes of a mask.
+#[inline]
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
+    let mut remaining = mask;
+    core::iter::from_fn(move || {
+        let lane = remaining.trailing_zeros() as usize;
+        remaining &= remaining.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
 }
 
 /// The lanes of a mask for which a condition holds, as a mask.

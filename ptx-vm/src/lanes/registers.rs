@@ -1,6 +1,6 @@
 //! The registers of the threads of a warp in one call of a function.
 
-use super::{LANES, Place, lanes};
+use super::{LANES, Place, each, lanes};
 
 /// 32 bits per lane.
 pub(crate) type Word = [u32; LANES];
@@ -69,34 +69,33 @@ impl Registers {
     }
 
     /// The lowest 64 bits of a value in each lane.
+    #[inline(always)]
     pub(crate) fn values(&self, place: Place) -> Double {
         match place {
-            Place::Predicate(predicate) => {
-                let bits = self
-                    .predicates
-                    .get(predicate as usize)
-                    .copied()
-                    .unwrap_or(0);
-                core::array::from_fn(|lane| (bits >> lane & 1).into())
+            Place::Predicate(predicate) => match self.predicates.get(predicate as usize) {
+                Some(bits) => each(|lane| (bits >> lane & 1).into()),
+                None => [0; LANES],
+            },
+            Place::Word(word) => match self.words.get(word as usize) {
+                Some(words) => each(|lane| words[lane].into()),
+                None => [0; LANES],
+            },
+            Place::Double(double) | Place::Quad(double) => {
+                match self.doubles.get(double as usize) {
+                    Some(doubles) => *doubles,
+                    None => [0; LANES],
+                }
             }
-            Place::Word(word) => {
-                let words = self.words.get(word as usize);
-                words.map_or([0; LANES], |words| words.map(u64::from))
-            }
-            Place::Double(double) | Place::Quad(double) => self
-                .doubles
-                .get(double as usize)
-                .copied()
-                .unwrap_or([0; LANES]),
         }
     }
 
     /// Sets values of at most 64 bits in the lanes of a mask.
+    #[inline(always)]
     pub(crate) fn set_values(&mut self, place: Place, mask: u32, values: &Double) {
         match place {
             Place::Word(word) => {
                 if word < self.words.len() as u32 {
-                    self.set_words(word, mask, &values.map(|v| v as u32));
+                    self.set_words(word, mask, &each(|lane| values[lane] as u32));
                 }
             }
             Place::Double(double) => {
@@ -124,15 +123,18 @@ impl Registers {
         }
     }
 
-    pub(super) fn word(&self, index: u32) -> Word {
-        self.words[index as usize]
+    #[inline(always)]
+    pub(crate) fn word(&self, index: u32) -> &Word {
+        &self.words[index as usize]
     }
 
-    pub(super) fn double(&self, index: u32) -> Double {
-        self.doubles[index as usize]
+    #[inline(always)]
+    pub(super) fn double(&self, index: u32) -> &Double {
+        &self.doubles[index as usize]
     }
 
-    pub(super) fn set_words(&mut self, index: u32, mask: u32, values: &Word) {
+    #[inline(always)]
+    pub(crate) fn set_words(&mut self, index: u32, mask: u32, values: &Word) {
         let target = &mut self.words[index as usize];
         if mask == u32::MAX {
             *target = *values;
@@ -144,7 +146,8 @@ impl Registers {
         }
     }
 
-    pub(super) fn set_doubles(&mut self, index: u32, mask: u32, values: &Double) {
+    #[inline(always)]
+    pub(crate) fn set_doubles(&mut self, index: u32, mask: u32, values: &Double) {
         let target = &mut self.doubles[index as usize];
         if mask == u32::MAX {
             *target = *values;
@@ -156,6 +159,7 @@ impl Registers {
         }
     }
 
+    #[inline(always)]
     pub(super) fn set_predicate(&mut self, index: u32, mask: u32, bits: u32) {
         let target = &mut self.predicates[index as usize];
         *target = *target & !mask | bits & mask;

@@ -74,9 +74,11 @@ pub(super) fn function(
             step,
             operand_ops: (start, end),
             inst,
+            run: 0,
             rank,
         });
     }
+    find_runs(&mut steps);
     Function {
         name: module.name(declared.name).into(),
         is_entry: declared.kind == FunctionKind::Entry,
@@ -87,6 +89,22 @@ pub(super) fn function(
         registers: context.registers,
         special: context.special,
         shared_addresses: context.shared_addresses,
+    }
+}
+
+/// Sets the lengths of runs of operations on all lanes.
+fn find_runs(steps: &mut [Target]) {
+    let (mut rank, mut run) = (None, 0);
+    for target in steps.iter_mut().rev() {
+        if rank != Some(target.rank) {
+            run = 0;
+        }
+        rank = Some(target.rank);
+        run = match (target.guard, &target.step) {
+            (None, Step::Lanes(..)) => run + 1,
+            _ => 0,
+        };
+        target.run = run;
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Target {
     /// Operations that compute operands of the step, by their first and one past their last.
     pub(crate) operand_ops: (u32, u32),
     pub(crate) inst: InstId,
+    /// The number of steps from this one on that are operations on all lanes, without a guard, in its block.
+    pub(crate) run: u32,
     /// The position of its block in an order in which a block comes before those that post-dominate it.
     pub(crate) rank: u32,
 }
