@@ -149,6 +149,57 @@ fn compiled_cases() -> [Case; 6] {
     ]
 }
 
+/// The kernels of `loops/loops.cu`, whose loops `loops/loops.cpp` executes on the CPU.
+const LOOPS: [&str; 5] = ["matmul", "nbody", "murmur", "histogram", "mandelbrot"];
+
+/// The words of each buffer of these kernels.
+const LOOP_WORDS: usize = 1 << 20;
+
+/// The grid, the CTAs and the arguments of one of these kernels: two buffers of data, and one for results.
+fn loop_launch(name: &str, [a, b, c]: [u64; 3]) -> Launch {
+    let words = |words: &[u32]| words.iter().map(|w| w.to_le_bytes().to_vec()).collect();
+    let (shape, buffers, numbers): (_, &[u64], Vec<Vec<u8>>) = match name {
+        "matmul" => ([[16, 16, 1], [16, 16, 1]], &[a, b, c], words(&[256])),
+        "nbody" => (line(8, 256), &[a, c], words(&[2048])),
+        "murmur" => (line(256, 256), &[a, c], words(&[256])),
+        "histogram" => (line(64, 256), &[a, c], words(&[4 << 20])),
+        _ => ([[16, 64, 1], [32, 8, 1]], &[c], words(&[512, 512, 100])),
+    };
+    let mut launch = Launch::new(name);
+    [launch.grid, launch.block] = shape;
+    for buffer in buffers {
+        launch = launch.argument(buffer.to_le_bytes());
+    }
+    numbers.into_iter().fold(launch, Launch::argument)
+}
+
+/// Items are instructions of threads.
+#[divan::bench(args = LOOPS)]
+fn loops(bencher: Bencher<'_, '_>, name: &str) {
+    let parsed = ptx_parse::parse_str(include_str!("../loops/loops.ptx"));
+    let mut machine = Machine::new(&parsed.module);
+    let buffers = [0; 3].map(|_| machine.allocate(4 * LOOP_WORDS as u64).unwrap());
+    let are_numbers = matches!(name, "matmul" | "nbody");
+    let mut state = 1u32;
+    for &buffer in &buffers[..2] {
+        let mut bytes = Vec::new();
+        for _ in 0..LOOP_WORDS {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            bytes.extend(if are_numbers {
+                (state as i32 as f32 / 2_147_483_648.0).to_le_bytes()
+            } else {
+                state.to_le_bytes()
+            });
+        }
+        machine.write(buffer, &bytes).unwrap();
+    }
+    let launch = loop_launch(name, buffers);
+    let steps = machine.launch(&launch).unwrap().steps;
+    bencher
+        .counter(ItemsCount::new(steps as usize * 32))
+        .bench_local(|| machine.launch(&launch).unwrap());
+}
+
 /// The products of one warp in a launch.
 const PRODUCTS: usize = 8 * 256;
 
