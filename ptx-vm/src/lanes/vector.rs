@@ -330,19 +330,30 @@ mod tests {
     use super::*;
     use crate::lanes::{FloatComparison, Place};
 
-    /// Registers with one word, double and predicate for each source and one for the result.
+    /// Registers with one word, double and predicate for each source and one for the result. Half of them contain only numbers of moderate magnitude, since a
+    /// single NaN or subnormal number lets an operation handle all lanes in another way.
     fn registers(random: &mut fastrand::Rng) -> Registers {
         let mut registers = Registers::default();
+        let is_moderate = random.bool();
+        let moderate = |bits: u32| bits & 0x83ff_ffff | 0x3c00_0000;
         for _ in 0..4 {
             registers.predicates.push(random.u32(..));
-            registers.words.push([0; LANES]);
-            registers.doubles.push([0; LANES]);
-        }
-        for index in 0..LANES {
-            for file in 0..4 {
-                registers.words[file][index] = word_of(random.u32(..));
-                registers.doubles[file][index] = double_of(random.u64(..));
-            }
+            registers.words.push([0; LANES].map(|_: u32| {
+                let bits = random.u32(..);
+                if is_moderate {
+                    moderate(bits)
+                } else {
+                    word_of(bits)
+                }
+            }));
+            registers.doubles.push([0; LANES].map(|_: u64| {
+                let bits = random.u64(..);
+                if is_moderate {
+                    f64::from(f32::from_bits(moderate(bits as u32))).to_bits()
+                } else {
+                    double_of(bits)
+                }
+            }));
         }
         registers
     }
