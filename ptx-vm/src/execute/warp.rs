@@ -12,7 +12,7 @@ use super::groups::{CallFrame, Group, Groups, LaneOutcome, LaneStep, State, Turn
 use crate::account::{Account, Held, Purpose};
 use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place, Registers, lanes};
-use crate::program::{Function, Guard, Step};
+use crate::program::{Function, Guard, Step, Target};
 
 /// The bytes that steps handle, or their work, between looks at the clock.
 const CLOCK_BYTES: u64 = 1 << 14;
@@ -72,6 +72,16 @@ pub(super) fn execute(
         return;
     }
     registers.execute_all(&function.code.ops[first as usize..end as usize], active);
+}
+
+/// The greatest number of steps from one on that may be executed in one go. Observers see each step.
+#[inline]
+fn run_limit<const OBSERVED: bool>(target: &Target, steps_left: u64) -> u32 {
+    if OBSERVED {
+        0
+    } else {
+        u64::from(target.run).min(steps_left) as u32
+    }
 }
 
 /// Executes steps that are operations on all lanes without a guard, by the first one and their number.
@@ -304,10 +314,9 @@ impl Warp {
             };
             let (call, step_index, mask) = (group.call, group.step_index, group.mask);
             let frame = self.groups.calls.get_mut(call).and_then(Option::as_mut);
-            let Some(frame) = frame else {
+            let Some((id, frame)) = frame.map(|frame| (frame.function, frame)) else {
                 return Ok(steps);
             };
-            let id = frame.function;
             let Some(function) = grid.program.function(id) else {
                 return Ok(steps);
             };
@@ -316,12 +325,8 @@ impl Warp {
                 self.return_from(index, mask, grid);
                 return Ok(steps + 1);
             };
-            let run = if OBSERVED {
-                0
-            } else {
-                let most = u64::from(target.run).min(max_steps.saturating_sub(steps));
-                steps_alone(&self.groups.all, index, most as u32)
-            };
+            let most = run_limit::<OBSERVED>(target, max_steps.saturating_sub(steps));
+            let run = steps_alone(&self.groups.all, index, most);
             if run > 0 {
                 execute_run(function, &mut frame.registers, (step_index, run), mask);
                 steps += u64::from(run);
@@ -371,20 +376,27 @@ impl Warp {
                     observer.stepped(grid, block, self, step, outcome);
                 });
             }
-            match control {
-                Control::Next => self.groups.all[index].step_index = step_index + 1,
-                Control::Jump(jumping, target) if jumping == mask => {
-                    self.groups.all[index].step_index = target
-                }
-                control => {
-                    self.divide(index, control, step);
-                    return Ok(steps);
-                }
-            }
-            if self.must_yield(index, steps, max_steps, grid) {
+            let is_divided = self.proceed(index, control, step);
+            if is_divided || self.must_yield(index, steps, max_steps, grid) {
                 return Ok(steps);
             }
         }
+    }
+
+    /// Moves a group after a step. Returns true if its lanes do not all go on together.
+    #[inline]
+    fn proceed(&mut self, index: usize, control: Control, step: LaneStep) -> bool {
+        match control {
+            Control::Next => self.groups.all[index].step_index = step.index + 1,
+            Control::Jump(jumping, target) if jumping == step.mask => {
+                self.groups.all[index].step_index = target;
+            }
+            control => {
+                self.divide(index, control, step);
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether a group has made all its steps, or another group may be next.

@@ -55,6 +55,10 @@ mod host {
 }
 
 /// Calls a function whose loops over lanes are compiled for the vector instructions of the host. What it calls has to be inlined.
+#[expect(
+    clippy::redundant_closure,
+    reason = "a reference to the function may not be inlined"
+)]
 #[inline(always)]
 pub(crate) fn vectorized<S, R>(state: S, function: impl Fn(S) -> R) -> R {
     host::select(

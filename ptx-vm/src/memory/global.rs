@@ -186,7 +186,7 @@ impl<'d> Cursor<'d> {
                 }
                 return self.read_each::<N, V>(addresses, values);
             }
-            Pattern::Row if N == 1 && addresses[0] % 4 == 0 => {
+            Pattern::Row if N == 1 && addresses[0].is_multiple_of(4) => {
                 let index = self.find(addresses[0])?;
                 let Some([low, high]) = self.words.get(index..).and_then(|w| w.first_chunk())
                 else {
