@@ -240,76 +240,79 @@ args = ["texture:texels:memory", "out:fetched.npy:u32[8]"]
     assert_eq!(fetched, [0, 1000, 2000, 3000, 4000, 5000, 0, 0]);
 }
 
+/// A text in the script, what takes its place, and a part of the message.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "texture:picture",
+        "texture:image",
+        "there is no array `image`",
+    ),
+    (
+        "{in:picture.npy}:2d",
+        "{in:picture.npy}:3d",
+        "expected the shape [depth, height, width]",
+    ),
+    (
+        "{in:picture.npy}:2d",
+        "{in:picture.npy}:2d:format=f16",
+        "`format`: expected a type of 8 bits",
+    ),
+    (
+        "{in:picture.npy}:2d",
+        "{zero:64}:2d",
+        "needs a type and a shape",
+    ),
+    (
+        "{in:picture.npy}:2d",
+        "{in:picture.npy}:2d:levels=9",
+        "expected 1 to 3 levels",
+    ),
+    (
+        "{in:picture.npy}:2d",
+        "{in:picture.npy}{in:palette.npy}:2d",
+        "[height, width]",
+    ),
+    (
+        "read=normalized",
+        "read=elements",
+        "`read`: expected `element`, `normalized`",
+    ),
+    (
+        "read=normalized:coordinates=normalized:filter=nearest",
+        "filter=linear",
+        "linear filtering needs reads of floating-point numbers",
+    ),
+    (
+        "palette =",
+        "palete =",
+        "the module has no variable `palete`",
+    ),
+    (
+        "\"texture:colors\"",
+        "\"surface:colors\"",
+        "`palette` is a variable for a texture, found a surface",
+    ),
+    (
+        "\"texture:colors\"",
+        "\"buffer:colors\"",
+        "expected `texture:ARRAY`",
+    ),
+    (
+        "\"surface:result\"",
+        "\"surface:result:level=1\"",
+        "expected a level below 1, found 1",
+    ),
+    (
+        "surface:result\", 8,",
+        "surface:result\", \"sampler:\",",
+        "the handle of a texture, a sampler or a surface has 8 bytes",
+    ),
+];
+
 #[test]
 fn mistakes_are_named() {
     let (folder, module) = folder("run-textures-mistakes");
-    for (from, to, message) in [
-        (
-            "texture:picture",
-            "texture:image",
-            "there is no array `image`",
-        ),
-        (
-            "{in:picture.npy}:2d",
-            "{in:picture.npy}:3d",
-            "expected the shape [depth, height, width]",
-        ),
-        (
-            "{in:picture.npy}:2d",
-            "{in:picture.npy}:2d:format=f16",
-            "`format`: expected a type of 8 bits",
-        ),
-        (
-            "{in:picture.npy}:2d",
-            "{zero:64}:2d",
-            "needs a type and a shape",
-        ),
-        (
-            "{in:picture.npy}:2d",
-            "{in:picture.npy}:2d:levels=9",
-            "expected 1 to 3 levels",
-        ),
-        (
-            "{in:picture.npy}:2d",
-            "{in:picture.npy}{in:palette.npy}:2d",
-            "[height, width]",
-        ),
-        (
-            "read=normalized",
-            "read=elements",
-            "`read`: expected `element`, `normalized`",
-        ),
-        (
-            "read=normalized:coordinates=normalized:filter=nearest",
-            "filter=linear",
-            "linear filtering needs reads of floating-point numbers",
-        ),
-        (
-            "palette =",
-            "palete =",
-            "the module has no variable `palete`",
-        ),
-        (
-            "\"texture:colors\"",
-            "\"surface:colors\"",
-            "`palette` is a variable for a texture, found a surface",
-        ),
-        (
-            "\"texture:colors\"",
-            "\"buffer:colors\"",
-            "expected `texture:ARRAY`",
-        ),
-        (
-            "\"surface:result\"",
-            "\"surface:result:level=1\"",
-            "expected a level below 1, found 1",
-        ),
-        (
-            "surface:result\", 8,",
-            "surface:result\", \"sampler:\",",
-            "the handle of a texture, a sampler or a surface has 8 bytes",
-        ),
-    ] {
+    for (from, to, message) in MISTAKES {
         assert!(SCRIPT.contains(from), "{from}");
         let run = run(&folder, &module, &SCRIPT.replacen(from, to, 1));
         assert_eq!((run.status, &*run.out), (2, ""), "{to}: {}", run.err);
