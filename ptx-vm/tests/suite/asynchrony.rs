@@ -212,6 +212,18 @@ fn an_impossible_operation_fails_where_it_starts() {
 }
 
 #[test]
+fn an_arrival_does_not_wait_for_copies_of_other_threads() {
+    let body = format!(
+        "mov.u32 %r1, barrier;\nmov.u32 %r2, words;\nmad.lo.u32 %r3, %r0, 4, %r2;\nsetp.eq.u32 %p1, %r0, 0;\n\
+         @%p1 mbarrier.init.shared::cta.b64 [%r1], 1;\nbar.sync 0;\ncp.async.ca.shared.global [%r3], [%mine], 4;\n\
+         @%p1 cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r1];\n{WAIT}ld.shared.u32 %r8, [%r3];\nst.global.u32 [%mine+8], %r8;\n"
+    );
+    let result = |time| launch(&kernel(SHARED, &body), 2, &[7, 9, 0, 0], time).unwrap();
+    assert_eq!(result(Asynchrony::Immediate), [7, 9, 7, 9]);
+    assert_eq!(result(Asynchrony::Late), [7, 9, 7, 0]);
+}
+
+#[test]
 fn products_of_a_warpgroup_are_in_registers_after_a_wait() {
     // Factors of ones in shared memory, in blocks of 128 bytes.
     let text = |wait: &str| {

@@ -146,6 +146,22 @@ fn factors_are_read_as_late_as_the_groups_allow() {
 }
 
 #[test]
+fn products_of_a_warp_are_performed_in_their_order() {
+    // The first product replaces the registers, and the second one is added.
+    let fill = fill();
+    let replacing = PRODUCT.replace("%p1", "%p3");
+    let work = "add.u32 %r7, %r7, 1;\n".repeat(64);
+    let text = format!(
+        "{START}mov.b32 %r3, 0x3c003c00;\n{fill}bar.sync 0;\nmov.u32 %r7, 0;\nsetp.ne.u32 %p3, %t, %t;\n\
+         {replacing}{PRODUCT}{COMMIT}{work}wgmma.wait_group.sync.aligned 0;\n{STORE}ret;\n}}\n"
+    );
+    for seed in 0..20 {
+        let ran = run(&text, 128, Asynchrony::Random(seed), None, &[]);
+        assert_eq!(ran.result.unwrap(), [32.; 128], "{seed}");
+    }
+}
+
+#[test]
 fn a_wait_does_not_read_the_factors_of_another_cta() {
     // The second CTA changes its factors after the first one waited for its own product.
     let fill = fill();
