@@ -212,7 +212,8 @@ impl Execution<'_> {
                     };
                     let is_complete = object.odd != odd;
                     self.set_result(act, lane, is_complete.into());
-                    self.warp.is_suspended |= !is_complete;
+                    // The other warps that wait for the phase run before this one completes the next phase.
+                    self.warp.is_suspended = true;
                     if is_complete {
                         self.show_phase_event(operation.as_ref(), PhaseEvent::Tested);
                     }

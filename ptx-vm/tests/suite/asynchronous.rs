@@ -94,3 +94,14 @@ fn parts_of_blocks_are_copied() {
     let found = run(&kernel(SHARED, body), 1, 1, &words).unwrap();
     assert_eq!(found[8..], [0, 2, 3, 4, 5, 6, 0, 0]);
 }
+
+/// A thread completes phase after phase without waiting for the others, which test each phase: every warp sees each phase complete.
+#[test]
+fn warps_see_each_phase_that_another_one_completes() {
+    let body = "mov.u32 %r1, barrier;\nmov.u32 %r2, %tid.x;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra READY;\n\
+         mbarrier.init.shared::cta.b64 [%r1], 1;\nREADY: bar.sync 0;\nmov.u32 %r4, 0;\n\
+         LOOP: setp.ne.u32 %p1, %r2, 0;\n@!%p1 mbarrier.arrive.shared::cta.b64 %rd1, [%r1];\nand.b32 %r5, %r4, 1;\n\
+         SPIN: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], %r5;\n@!%p2 bra SPIN;\n\
+         add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 6;\n@%p1 bra LOOP;\nst.global.u32 [%out], %r4;";
+    assert_eq!(run(&kernel(SHARED, body), 1, 96, &[0]).unwrap(), [6]);
+}
