@@ -159,7 +159,7 @@ fn stealing(host: &mut Host<'_>) -> Result<(), String> {
         .address(second)
         .address(out)
         .integer(k as i32)
-        .integer(parts as i32)
+        .integer(parts)
         .run()?;
     let sum = |row: usize, column: usize| (0..k).map(|i| a[row * k + i] * b[i * 8 + column]).sum();
     let expected: Vec<u32> = (0..rows * 8).map(|i| sum(i / 8, i % 8)).collect();
@@ -195,7 +195,7 @@ fn compacted(host: &mut Host<'_>) -> Result<(), String> {
         .address(out)
         .address(counts)
         .run()?;
-    let kept = |x: &&u32| **x % 3 == 0;
+    let kept = |x: &&u32| x.is_multiple_of(3);
     let mut expected = vec![0u32; 133];
     for (warp, numbers) in data.chunks(32).enumerate() {
         expected[warp * 2] = numbers.iter().filter(kept).count() as u32;

@@ -51,9 +51,9 @@ impl Boxes<'_> {
         let mut found = Vec::new();
         for mut index in 0..counts.iter().product() {
             let (mut place, mut stride, mut inside) = (0i64, 1i64, true);
-            for dim in 0..self.dims.len() {
-                let in_box = index % counts[dim] * self.steps[dim];
-                index /= counts[dim];
+            for (dim, &count) in counts.iter().enumerate() {
+                let in_box = index % count * self.steps[dim];
+                index /= count;
                 let coordinate = i64::from(self.start[dim]) + in_box as i64;
                 inside &= (0..self.dims[dim] as i64).contains(&coordinate);
                 place += coordinate * stride;
@@ -118,8 +118,8 @@ fn boxes(host: &mut Host<'_>) -> Result<(), String> {
             .shared(bytes as u32)
             .map(&map)
             .integer(rank as i32);
-        for dim in 0..5 {
-            kernel = kernel.integer(start[dim]);
+        for coordinate in start {
+            kernel = kernel.integer(coordinate);
         }
         kernel.integer(bytes as i32).address(out).run()?;
         let used = if swizzle == Swizzle::None { 16 } else { line };

@@ -44,7 +44,7 @@ pub(crate) fn element(format: Format) -> (TensorElement, u32) {
 /// The instruction descriptor of a product of `rows` x `columns`.
 pub(crate) fn code(formats: [Format; 2], result: u32, rows: u32, columns: u32) -> u32 {
     let [a, b] = formats.map(|format| element(format).1);
-    result << 4 | a << 7 | b << 10 | columns / 8 << 17 | rows / 16 << 24
+    result << 4 | a << 7 | b << 10 | (columns / 8) << 17 | (rows / 16) << 24
 }
 
 const HALVES: u32 = 0;

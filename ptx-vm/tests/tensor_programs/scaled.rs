@@ -132,7 +132,7 @@ fn run(host: &mut Host<'_>, product: &Scaled) -> Result<(), String> {
 
 /// The instruction descriptor without the positions of scales.
 fn code(a: u32, b: u32, powers_of_two: bool) -> u32 {
-    a << 7 | b << 10 | 64 / 8 << 17 | u32::from(powers_of_two) << 23 | 128 / 128 << 27
+    a << 7 | b << 10 | (64 / 8) << 17 | u32::from(powers_of_two) << 23 | 1 << 27
 }
 
 fn scaled_mxf8f6f4(host: &mut Host<'_>) -> Result<(), String> {
