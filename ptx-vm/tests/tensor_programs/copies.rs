@@ -76,7 +76,7 @@ fn boxes(host: &mut Host<'_>) -> Result<(), String> {
         (5, Swizzle::None, 32, false, [1, 3, 1, 2, 2]),
     ] {
         let box_dims = [line / 4, 5, 4, 3, 2];
-        let start = [20, -2, 3, -1, 2];
+        let start = [20, -2, 3, 1, 2];
         let element = if nan {
             TensorElement::F32
         } else {
