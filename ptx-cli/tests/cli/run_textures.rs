@@ -154,7 +154,7 @@ fn filters_and_address_modes_are_those_of_the_fields() {
 }
 
 #[test]
-fn arguments_have_arrays_of_their_own() {
+fn arguments_have_separate_arrays() {
     let (folder, module) = folder("run-textures-arguments");
     let file = |name: &str| folder.0.join(name).to_string_lossy().into_owned();
     let run = ptx(&[

@@ -176,7 +176,7 @@ impl Device<'_> {
         Ok(())
     }
 
-    /// Creates multimem addresses: each of `bytes` bytes from the returned address on stands for the bytes at the same offset from all members, as after
+    /// Creates multimem addresses: each of `bytes` bytes from the returned address on denotes the bytes at the same offset from all members, as after
     /// `cuMulticastBindAddr`. Only instructions for multimem addresses (`multimem`) can access them. A member is an address in an allocation or a variable.
     ///
     /// ```

@@ -1,6 +1,6 @@
 //! Accesses to all memory locations of a multimem address: manual 9.7.9.14.
 //!
-//! An address that is not a multimem address stands for one location. The manual leaves open in which order values are combined: the machine takes
+//! An address that is not a multimem address denotes one location. The PTX ISA manual leaves open in which order values are combined: the machine takes
 //! the locations in the order in which the range of addresses was made, and rounds each sum.
 
 use ptx_isa::{Modifier, ScalarType};

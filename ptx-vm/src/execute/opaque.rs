@@ -100,7 +100,7 @@ impl Geometry {
     }
 }
 
-/// The error of an operand that the manual does not allow.
+/// The error of an operand that the PTX ISA manual does not allow.
 pub(super) fn invalid(description: String, lane: usize) -> Failed {
     (StopReason::Invalid(description), lane)
 }

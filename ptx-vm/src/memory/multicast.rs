@@ -1,11 +1,11 @@
-//! Multimem addresses: ranges of addresses that each stand for several memory locations.
+//! Multimem addresses: ranges of addresses that each denote several memory locations.
 //!
 //! ```text
 //! 0x6800_0000_0000 ┌ range ┐  member 0: an address in global memory
 //!                  └───────┘  member 1 …
 //! ```
 //!
-//! An offset in a range stands for the same offset from each member.
+//! An offset in a range denotes the same offset from each member.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) const MAX_MEMBERS: usize = 64;
 #[derive(Clone, Debug)]
 struct Range {
     bytes: u64,
-    /// The addresses of the memory that the first address stands for.
+    /// The addresses of the memory that the first address denotes.
     members: Vec<u64>,
 }
 

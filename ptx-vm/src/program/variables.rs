@@ -579,7 +579,7 @@ impl Value {
     }
 }
 
-/// The bytes of variables for textures, samplers or surfaces, whose size the manual leaves open: an array has the declared number of elements.
+/// The bytes of variables for textures, samplers or surfaces, whose size the PTX ISA manual leaves open: an array has the declared number of elements.
 fn opaque_bytes(declarator: &Declarator, pool: &OperandPool) -> u64 {
     let sizes = pool.slice(declarator.dims).iter();
     let elements = sizes.map(|size| match (pool.integer(*size), declarator.init) {

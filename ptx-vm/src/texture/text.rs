@@ -240,7 +240,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Whether texels or levels are mixed, with weights that the manual does not define exactly.
+    /// Whether texels or levels are mixed, with weights that the PTX ISA manual does not define exactly.
     #[must_use]
     pub fn is_linear(&self) -> bool {
         [self.filter, self.level_filter].contains(&FilterMode::Linear)
@@ -356,7 +356,7 @@ impl ArrayDescription {
         ShapeOrder::named(geometry).map(|_| ())
     }
 
-    /// The description of a level as an array of its own, without further levels.
+    /// The description of a level as a separate array, without further levels.
     #[must_use]
     pub fn level(&self, level: u32) -> Self {
         let [width, height, depth] = self.level_size(level);

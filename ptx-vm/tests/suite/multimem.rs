@@ -1,4 +1,4 @@
-//! Multimem addresses: each stands for several memory locations.
+//! Multimem addresses: each denotes several memory locations.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use ptx_vm::{Checker, Device, Launch, RunError, StopReason};

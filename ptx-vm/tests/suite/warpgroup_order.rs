@@ -102,7 +102,7 @@ fn run(
     }
 }
 
-/// The schedules under which one warp runs ahead or stays behind.
+/// The schedules under which one warp runs ahead or begins later.
 fn schedules() -> Vec<Option<Schedule>> {
     let warps = (0..5).flat_map(|warp| [Schedule::StarveWarp(warp), Schedule::FavorWarp(warp)]);
     let seeds = (0..4).map(Schedule::Seed);

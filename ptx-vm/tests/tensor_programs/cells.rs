@@ -26,7 +26,7 @@ enum Shape {
     Rows16 {
         columns: usize,
     },
-    /// Two parts of 16 rows, so many columns apart.
+    /// Two parts of 16 rows, that many columns apart.
     Halves(usize),
 }
 

@@ -3,7 +3,7 @@
 /// A format of numbers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
-    /// A sign, and so many bits of the exponent and of the fraction. No code is special below the limit of [`Format::random`].
+    /// A sign, and that many bits of the exponent and of the fraction. No code is special below the limit of [`Format::random`].
     Float {
         exponent: u32,
         fraction: u32,
@@ -12,7 +12,7 @@ pub(crate) enum Format {
     Ue8m0,
     /// As e4m3, without a sign.
     Ue4m3,
-    /// Integers of so many bits.
+    /// Integers of that many bits.
     Signed(u32),
     Unsigned(u32),
 }

@@ -187,7 +187,7 @@ fn weights_are_rounded_to_the_nearest_of_256() {
 }
 
 #[test]
-fn coordinates_that_are_no_numbers_select_a_texel() {
+fn coordinates_that_are_not_numbers_select_a_texel() {
     let read = Read::new(".1d");
     for (mode, expected) in [
         (AddressMode::Wrap, [1.0, 1.0, 1.0, 1.0]),

@@ -211,7 +211,7 @@ fn variables_are_bound_by_name() {
 }
 
 #[test]
-fn old_modules_declare_variables_in_a_space_of_their_own() {
+fn old_modules_declare_variables_in_a_separate_space() {
     let text = ".version 1.4\n.target sm_13\n.tex .u32 t;\n.entry k(.param .u64 data)\n{
         .reg .f32 %f<5>; .reg .s32 %r<2>; .reg .u64 %out;
         ld.param.u64 %out, [data]; mov.s32 %r1, 0;

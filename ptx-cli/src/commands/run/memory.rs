@@ -202,7 +202,7 @@ impl Memory {
         self.handles.get(object).copied().unwrap_or(0)
     }
 
-    /// Multimem addresses of buffers. They are not memory of their own, so they have no bytes.
+    /// Multimem addresses of buffers. They are not separate memory, so they have no bytes.
     fn multimem(&self, machine: &mut Machine<'_>, members: &[(usize, u64)]) -> Result<Allocated> {
         let sizes = members.iter().map(|(number, offset)| {
             let buffer = self.buffers.get(*number);

@@ -190,7 +190,7 @@ impl Header {
     fn parse(text: &str) -> Result<Self, String> {
         let entries = match dictionary(text) {
             Ok((rest, entries)) if rest.trim().is_empty() => entries,
-            _ => return Err("the header is no dictionary of Python".to_owned()),
+            _ => return Err("the header is not a dictionary of Python".to_owned()),
         };
         let entry = |key: &str| {
             let entry = entries.iter().find(|(name, _)| name == key);
@@ -259,7 +259,7 @@ impl Header {
 
 /// The sizes of dimensions. Their product without those that are zero must have at most 64 bits.
 fn dimensions(value: &Value) -> Result<Vec<u64>, String> {
-    let error = || "the shape is no tuple of whole numbers".to_owned();
+    let error = || "the shape is not a tuple of whole numbers".to_owned();
     let Value::Sequence(elements) = value else {
         return Err(error());
     };
@@ -447,11 +447,11 @@ mod tests {
             ),
             (
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
-                "no dictionary",
+                "not a dictionary",
             ),
             (
                 "{'descr': '<f4', 'fortran_order': False, 'shape': 3}",
-                "no tuple",
+                "not a tuple",
             ),
             (
                 "{'descr': '<f4', 'fortran_order': False}",
@@ -461,8 +461,8 @@ mod tests {
                 "{'descr': [('a', '|V9999999999999999999', (9, 9))], 'fortran_order': False, 'shape': ()}",
                 "too large",
             ),
-            (&deep, "no dictionary"),
-            ("", "no dictionary"),
+            (&deep, "not a dictionary"),
+            ("", "not a dictionary"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(message), "{text}: {error}");
