@@ -394,8 +394,7 @@ mod tests {
         }
     }
 
-    fn kinds() -> Vec<Kind> {
-        let signs = [false, true];
+    fn integers() -> Vec<Integer> {
         let mut integers = vec![
             Integer::Copy,
             Integer::Add,
@@ -413,8 +412,21 @@ mod tests {
             Integer::Reverse,
             Integer::Lookup,
         ];
-        let mut comparisons = vec![Comparison::Equal, Comparison::NotEqual];
-        let mut floats = vec![
+        for signed in [false, true] {
+            integers.extend([
+                Integer::MulHigh { signed },
+                Integer::Div { signed },
+                Integer::Rem { signed },
+                Integer::Min { signed },
+                Integer::Max { signed },
+                Integer::ShiftRight { signed },
+            ]);
+        }
+        integers
+    }
+
+    fn floats() -> Vec<Float> {
+        vec![
             Float::Add,
             Float::Sub,
             Float::Mul,
@@ -426,7 +438,14 @@ mod tests {
             Float::Flush,
             Float::Saturate,
             Float::Relu,
-        ];
+            Float::Min { nan: false },
+            Float::Min { nan: true },
+            Float::Max { nan: false },
+            Float::Max { nan: true },
+        ]
+    }
+
+    fn conversions() -> Vec<Conversion> {
         let mut conversions = vec![
             Conversion::SingleToLong,
             Conversion::LongToSingle,
@@ -435,20 +454,7 @@ mod tests {
             Conversion::BrainToSingle,
             Conversion::SingleToBrain,
         ];
-        for signed in signs {
-            integers.extend([
-                Integer::MulHigh { signed },
-                Integer::Div { signed },
-                Integer::Rem { signed },
-                Integer::Min { signed },
-                Integer::Max { signed },
-                Integer::ShiftRight { signed },
-            ]);
-            comparisons.extend([
-                Comparison::Less { signed },
-                Comparison::LessEqual { signed },
-            ]);
-            floats.extend([Float::Min { nan: signed }, Float::Max { nan: signed }]);
+        for signed in [false, true] {
             conversions.extend([
                 Conversion::DoubleToSingle { signed },
                 Conversion::DoubleToLong { signed },
@@ -462,6 +468,11 @@ mod tests {
                 conversions.push(Conversion::LongToDouble { signed, rounding });
             }
         }
+        conversions
+    }
+
+    /// All kinds of operations.
+    fn kinds() -> Vec<Kind> {
         let mut kinds = vec![
             Kind::SelectWord,
             Kind::SelectDouble,
@@ -470,22 +481,26 @@ mod tests {
             Kind::Widen,
             Kind::Narrow,
         ];
-        kinds.extend(
-            integers
-                .iter()
-                .flat_map(|&i| [Kind::Word(i), Kind::Double(i)]),
-        );
-        kinds.extend(
-            comparisons
-                .iter()
-                .flat_map(|&c| [Kind::CompareWord(c), Kind::CompareDouble(c)]),
-        );
-        kinds.extend(
-            floats
-                .iter()
-                .flat_map(|&f| [Kind::Single(f), Kind::Long(f)]),
-        );
-        kinds.extend(conversions.into_iter().map(Kind::Convert));
+        for operation in integers() {
+            kinds.extend([Kind::Word(operation), Kind::Double(operation)]);
+        }
+        for operation in floats() {
+            kinds.extend([Kind::Single(operation), Kind::Long(operation)]);
+        }
+        kinds.extend(conversions().into_iter().map(Kind::Convert));
+        for comparison in [
+            Comparison::Equal,
+            Comparison::NotEqual,
+            Comparison::Less { signed: false },
+            Comparison::Less { signed: true },
+            Comparison::LessEqual { signed: false },
+            Comparison::LessEqual { signed: true },
+        ] {
+            kinds.extend([
+                Kind::CompareWord(comparison),
+                Kind::CompareDouble(comparison),
+            ]);
+        }
         for bits in 0..16 {
             let [less, equal, greater, unordered] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
             let test = FloatComparison {

@@ -317,8 +317,11 @@ enum Value {
     Sequence(Vec<Value>),
 }
 
-/// The entries of a dictionary whose keys are strings, and the text of each value.
-fn dictionary(text: &str) -> IResult<&str, Vec<(String, (&str, Value))>> {
+/// A key of a dictionary, and its value with the text of the value.
+type Entry<'t> = (String, (&'t str, Value));
+
+/// The entries of a dictionary whose keys are strings.
+fn dictionary(text: &str) -> IResult<&str, Vec<Entry<'_>>> {
     let key = delimited(multispace0, string, multispace0);
     let value = preceded(multispace0, consumed(|text| literal(text, MAX_DEPTH)));
     let entry = terminated(separated_pair(key, char(':'), value), multispace0);
