@@ -151,7 +151,7 @@ fn multiply(
     let offset = if weights.is_some() { 2 * TILE } else { TILE };
     for (descriptor, offset) in [(queries, 0), (second, offset)] {
         k.add().s32((x, tile, offset))?;
-        k.shr().u32((x, x, 4))?;
+        k.bfe().u32((x, x, 4, 14))?;
         k.cvt().of_u64().u32((descriptor, x))?;
         k.or().b64((descriptor, descriptor, DESCRIPTOR))?;
     }

@@ -176,7 +176,7 @@ fn scripts_use_several_memories_and_dependent_launches() {
     );
     assert_eq!(run("", "multimem:").status, 2);
     let too_large = run("--cooperative=2 --grid 65", "multimem:{zero:4}");
-    assert_eq!(too_large.status, 3);
+    assert_eq!(too_large.status, 2);
     assert!(
         too_large
             .err

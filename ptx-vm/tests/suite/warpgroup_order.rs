@@ -17,7 +17,7 @@ const START: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n\
      .reg .pred %p<4>;\n.reg .b32 %t, %full, %empty, %step, %parity, %r<8>;\n.reg .f32 %c<4>;\n.reg .b64 %rd<8>;\n\
      ld.param.u64 %rd1, [data];\nmov.u32 %t, %tid.x;\nmov.u32 %r1, memory;\nmov.u32 %full, objects;\nadd.u32 %empty, %full, 8;\n\
      mov.f32 %c0, 0f00000000;\nmov.f32 %c1, %c0;\nmov.f32 %c2, %c0;\nmov.f32 %c3, %c0;\nsetp.eq.u32 %p1, %t, %t;\n\
-     shr.u32 %r2, %r1, 4;\ncvt.u64.u32 %rd4, %r2;\nor.b64 %rd4, %rd4, 0x1000080000;\nmov.u32 %step, 0;\n";
+     bfe.u32 %r2, %r1, 4, 14;\ncvt.u64.u32 %rd4, %r2;\nor.b64 %rd4, %rd4, 0x1000080000;\nmov.u32 %step, 0;\n";
 
 /// The product of the factors in memory, which is added.
 const PRODUCT: &str = "wgmma.fence.sync.aligned;\n\

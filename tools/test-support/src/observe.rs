@@ -62,7 +62,10 @@ impl Seen {
             Some(StopReason::StepLimit) => true,
             failed if *failed == rewritten.failed => self.same_memory(rewritten),
             Some(
-                StopReason::OutOfBounds(_) | StopReason::Misaligned(_) | StopReason::Unsupported(_),
+                StopReason::OutOfBounds(_)
+                | StopReason::Misaligned(_)
+                | StopReason::Unsupported(_)
+                | StopReason::Invalid(_),
             ) => true,
             _ => false,
         }
