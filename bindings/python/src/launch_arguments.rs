@@ -6,8 +6,9 @@ use ptxkit::semantics::fold::number_bits;
 use ptxkit::vm::StructArgument;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySlice, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 
+use crate::buffer::{Buffer, about};
 use crate::build::scalar;
 
 /// A value that is passed for a parameter.
@@ -85,9 +86,7 @@ impl<'py> Struct<'py> {
     /// Adds values of a type, or the bytes of an object with the buffer protocol.
     fn add_values(&mut self, name: &str, values: &Bound<'py, PyAny>) -> PyResult<()> {
         if name == "bytes" {
-            let buffer = Buffer::of(values)?;
-            let why = "the object has no buffer";
-            let bytes = buffer.ok_or_else(|| PyTypeError::new_err(why))?.bytes()?;
+            let bytes = Buffer::required_bytes("bytes", values)?;
             self.layout.field(&bytes, 1);
             return Ok(());
         }
@@ -115,58 +114,25 @@ impl<'py> Struct<'py> {
     }
 }
 
-/// An object with the buffer protocol.
-pub(crate) struct Buffer<'py> {
-    view: Bound<'py, PyAny>,
-    is_read_only: bool,
-}
-
-impl<'py> Buffer<'py> {
-    /// The bytes of a contiguous object; `None` if it has no buffer.
-    pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
-        let class = object.py().import("builtins")?.getattr("memoryview")?;
-        let Ok(view) = class.call1((object,)) else {
-            return Ok(None);
-        };
-        // A scalar of NumPy is a number.
-        if view.getattr("ndim")?.extract::<usize>()? == 0 {
-            return Ok(None);
-        }
-        if !view.getattr("c_contiguous")?.extract::<bool>()? {
-            let why = "the array is not contiguous: numpy.ascontiguousarray makes one that is";
-            return Err(PyValueError::new_err(why));
-        }
-        let is_read_only = view.getattr("readonly")?.extract()?;
-        // An empty array cannot be cast.
-        let view = match view.getattr("nbytes")?.extract::<usize>()? {
-            0 => view,
-            _ => view.call_method1("cast", ("B",))?,
-        };
-        Ok(Some(Self { view, is_read_only }))
-    }
-
-    pub(crate) fn bytes(&self) -> PyResult<Vec<u8>> {
-        self.view.call_method0("tobytes")?.extract()
-    }
-
-    /// Copies bytes to the object, unless it is read-only.
-    pub(crate) fn set(&self, bytes: &[u8]) -> PyResult<()> {
-        if self.is_read_only || bytes.is_empty() {
-            return Ok(());
-        }
-        let py = self.view.py();
-        self.view
-            .set_item(PySlice::full(py), PyBytes::new(py, bytes))
-    }
+/// The name of a parameter.
+pub(crate) fn parameter_name<'m>(module: &'m IrModule, param: &Param) -> &'m str {
+    param.name.map_or("_", |name| module.name(name))
 }
 
 impl<'py> Argument<'py> {
-    /// The argument for a parameter.
+    /// The argument for a parameter. Errors name the parameter.
     pub(crate) fn new(
         module: &IrModule,
         param: &Param,
         object: &Bound<'py, PyAny>,
     ) -> PyResult<Self> {
+        Self::of(module, param, object).map_err(|error| {
+            let what = format!("parameter `{}`", parameter_name(module, param));
+            about(object.py(), &what, error)
+        })
+    }
+
+    fn of(module: &IrModule, param: &Param, object: &Bound<'py, PyAny>) -> PyResult<Self> {
         let ty = param.ty.known();
         if ty.is_some_and(|ty| ty.kind() == TypeKind::Opaque)
             || param.ptr.is_some_and(|pointer| pointer.opaque.is_some())

@@ -3,6 +3,7 @@
 //! Objects are views: a [`module::Module`] owns the records of a file, and the other objects contain ids in it.
 #![forbid(unsafe_code)]
 
+mod buffer;
 mod build;
 mod cfg;
 mod conversions;

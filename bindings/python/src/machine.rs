@@ -15,10 +15,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
+use crate::buffer::Buffer;
 use crate::conversions::named;
 use crate::error::Failure;
 use crate::finding::{Finding, Outcome};
-use crate::launch_arguments::{Argument, Buffer};
+use crate::launch_arguments::Argument;
 use crate::module::Module;
 use crate::profile::InstructionProfile;
 
@@ -255,9 +256,7 @@ impl Machine {
 
     /// Copies an object with the buffer protocol to global memory.
     fn write(&self, address: u64, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let bytes = Buffer::of(data)?
-            .ok_or_else(|| PyTypeError::new_err("the object has no buffer"))?
-            .bytes()?;
+        let bytes = Buffer::required_bytes("data", data)?;
         let written = self.state()?.machine.write(address, &bytes);
         Ok(written.map_err(Failure::from)?)
     }

@@ -4,12 +4,12 @@ use ptxkit::vm::{
     Array, ArrayDescription, ChannelType, RunError, Sampler, TexelFormat, TextureDescription,
     TextureError,
 };
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
+use crate::buffer::Buffer;
 use crate::error::Failure;
-use crate::launch_arguments::Buffer;
 use crate::machine::Machine;
 
 /// An array of texels of a machine, which textures read and surfaces access.
@@ -110,7 +110,7 @@ impl TexelArray {
     /// Writes the texels of a level: an object with the buffer protocol, with the elements in the order of `shape`.
     #[pyo3(signature = (data, level=0))]
     fn write(&self, data: &Bound<'_, PyAny>, level: u32) -> PyResult<()> {
-        let bytes = bytes(data)?;
+        let bytes = Buffer::required_bytes("data", data)?;
         let mut state = self.machine.get().state()?;
         state
             .machine
@@ -134,13 +134,6 @@ impl TexelArray {
     }
 }
 
-/// The bytes of an object with the buffer protocol.
-fn bytes(data: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    Buffer::of(data)?
-        .ok_or_else(|| PyTypeError::new_err("the object has no buffer"))?
-        .bytes()
-}
-
 #[pymethods]
 impl Machine {
     /// Creates an array of texels with the elements of `data`, an object with the buffer protocol such as an array of NumPy. `geometry` is the modifier of
@@ -160,6 +153,8 @@ impl Machine {
         levels: u32,
     ) -> PyResult<TexelArray> {
         let py = slf.py();
+        // First, because it checks the elements.
+        let bytes = Buffer::required_bytes("data", data)?;
         let class = py.import("builtins")?.getattr("memoryview")?;
         let view = class.call1((data,))?;
         let shape: Vec<u64> = view.getattr("shape")?.extract()?;
@@ -181,7 +176,6 @@ impl Machine {
         }
         let description = ArrayDescription::with_shape(geometry, &shape, channel).map_err(wrong)?;
         let description = description.levels(levels);
-        let bytes = bytes(data)?;
         let mut state = slf.get().state()?;
         let array = state.machine.create_array(&description).map_err(wrong)?;
         state

@@ -1,0 +1,153 @@
+"""Arrays as arguments of kernels."""
+
+import array
+import ctypes
+
+import numpy as np
+import pytest
+
+import ptxkit
+
+# y[i] = a * x[i] + y[i]
+SAXPY = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry saxpy(.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)
+{
+    .reg .pred %p; .reg .b32 %r<3>; .reg .f32 %f<4>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [x];
+    ld.param.u64 %rd2, [y];
+    ld.param.f32 %f1, [a];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x;
+    setp.ge.u32 %p, %r2, %r1;
+    @%p exit;
+    mul.wide.u32 %rd3, %r2, 4;
+    add.s64 %rd1, %rd1, %rd3;
+    add.s64 %rd2, %rd2, %rd3;
+    ld.global.f32 %f2, [%rd1];
+    ld.global.f32 %f3, [%rd2];
+    fma.rn.f32 %f3, %f2, %f1, %f3;
+    st.global.f32 [%rd2], %f3;
+    ret;
+}
+// out[i] = in[i], 16 bytes each, where the addresses are in a struct.
+.visible .entry copy(.param .align 8 .b8 arrays[16])
+{
+    .reg .b32 %r; .reg .f32 %f<5>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [arrays];
+    ld.param.u64 %rd2, [arrays+8];
+    mov.u32 %r, %tid.x;
+    mul.wide.u32 %rd3, %r, 16;
+    add.s64 %rd1, %rd1, %rd3;
+    add.s64 %rd2, %rd2, %rd3;
+    ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];
+    st.global.v4.f32 [%rd2], {%f1, %f2, %f3, %f4};
+    ret;
+}
+"""
+
+
+
+def machine(text=SAXPY):
+    return ptxkit.Machine(ptxkit.parse(text))
+
+
+def numbers(count):
+    return np.arange(count, dtype=np.float32)
+
+
+def contents(values):
+    return values.tobytes() if isinstance(values, np.ndarray) else bytes(values)
+
+
+def big_structure():
+    class Structure(ctypes.BigEndianStructure):
+        _fields_ = [("count", ctypes.c_uint8), ("value", ctypes.c_uint32)]
+
+    return (Structure * 4)()
+
+
+class Pointers(ctypes.Structure):
+    _fields_ = [("value", ctypes.c_float), ("text", ctypes.c_char_p)]
+
+
+REFUSED = {
+    "objects": (np.array([{"a": 1}, [2], "s", "t"], dtype=object), TypeError, "Python objects"),
+    "objects in records": (np.zeros(3, dtype=[("a", "<f4"), ("b", [("c", "O", (2,))])]), TypeError, "Python objects"),
+    "no objects": (np.zeros(0, dtype=object), TypeError, "Python objects"),
+    "objects of ctypes": ((ctypes.py_object * 2)(1, 2), TypeError, "Python objects"),
+    "pointers": ((ctypes.POINTER(ctypes.c_int) * 2)(), TypeError, "pointers"),
+    "pointers in records": ((Pointers * 2)(), TypeError, "pointers"),
+    "text": (np.array(["abc", "de"]), TypeError, "text"),
+    "bytes": (np.array([b"abc", b"de"]), TypeError, "text"),
+    "characters": ((ctypes.c_wchar * 4)(), TypeError, "text"),
+    "dates": (np.zeros(2, dtype="M8[s]"), TypeError, "view"),
+    "big-endian": (numbers(8).astype(">f4"), ValueError, "newbyteorder"),
+    "complex": (np.zeros(2, dtype=">c8"), ValueError, "newbyteorder"),
+    "big-endian records": (np.zeros(3, dtype=[(">a", "<f4"), ("b", ">u2")]), ValueError, "newbyteorder"),
+    "big-endian structures": (big_structure(), ValueError, "big-endian"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_elements_that_are_refused(name):
+    refused, error, message = REFUSED[name]
+    before = contents(refused)
+    runs = machine()
+    with pytest.raises(error, match=f"parameter `y`: expected .*{message}"):
+        runs.launch("saxpy", [numbers(8), refused, 2.0, 8], block=8)
+    with pytest.raises(error, match=f"parameter `x`: expected .*{message}"):
+        runs.launch("saxpy", [refused, numbers(8), 2.0, 8], block=8)
+    for struct in [(refused, numbers(8)), (("bytes", refused), numbers(2)), refused]:
+        with pytest.raises(error, match=f"parameter `arrays`: .*{message}"):
+            runs.launch("copy", [struct])
+    with pytest.raises(error, match=f"`data`: expected .*{message}"):
+        runs.write(runs.allocate(1024), refused)
+    for element_format in [None, "u32"]:
+        with pytest.raises(error, match=f"`data`: expected .*{message}"):
+            runs.create_array("1d", refused, format=element_format)
+    image = runs.create_array("1d", np.zeros(8, dtype=np.float32))
+    with pytest.raises(error, match=f"`data`: expected .*{message}"):
+        image.write(refused)
+    assert contents(refused) == before
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        np.zeros(8, dtype="<f4"),
+        np.zeros(8, dtype=[("O", "<f4")]),
+        np.zeros(8, dtype=[(">s", "u1", (4,))]),
+        np.zeros(4, dtype="c8"),
+        np.zeros(32, dtype=">u1"),
+        np.zeros(32, dtype="?"),
+        np.zeros(8, dtype="V4"),
+        np.zeros((2, 4), dtype="f4"),
+        np.zeros(8, dtype=np.dtype([("a", "u1"), ("b", "<u2")], align=True)),
+        (ctypes.c_float * 8)(),
+        (ctypes.c_char * 32)(),
+        (ctypes.c_void_p * 4)(),
+        bytearray(32),
+        array.array("f", [0] * 8),
+    ],
+    ids=str,
+)
+def test_elements_that_are_accepted(accepted):
+    machine().launch("saxpy", [numbers(8), accepted, 2.0, 8], block=8)
+    assert np.frombuffer(bytes(accepted), dtype=np.float32).tolist() == (2 * numbers(8)).tolist()
+
+
+def test_converted_byte_order():
+    big = numbers(8).astype(">f4")
+    little = big.astype(big.dtype.newbyteorder("="))
+    machine().launch("saxpy", [little, little, 1.0, 8], block=8)
+    assert little.tolist() == (2 * numbers(8)).tolist()
+
+
+def test_arrays_that_are_not_contiguous():
+    fortran = np.asfortranarray(np.ones((4, 2), dtype=np.float32))
+    for other in [fortran, numbers(16)[::2], numbers(8)[::-1]]:
+        with pytest.raises(ValueError, match="parameter `y`: expected a contiguous .* copy the result back"):
+            machine().launch("saxpy", [numbers(8), other, 1.0, 8], block=8)
