@@ -1,5 +1,7 @@
 //! Objects with the buffer protocol whose bytes a machine can use.
 
+use std::ops::Range;
+
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice};
@@ -120,9 +122,28 @@ impl<'py> Buffer<'py> {
         self.view.call_method0("tobytes")?.extract()
     }
 
-    /// Copies bytes to the object, unless it is read-only.
+    pub(crate) const fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
+    /// Its bytes in the memory of the host; `0..0` if it is empty.
+    pub(crate) fn host_range(&self) -> PyResult<Range<u64>> {
+        let size = self.view.getattr("nbytes")?.extract::<u64>()?;
+        if size == 0 {
+            return Ok(0..0);
+        }
+        let address = self
+            .view
+            .py()
+            .import("ptxkit._buffer")?
+            .getattr("address")?;
+        let start = address.call1((&self.view,))?.extract::<u64>()?;
+        Ok(start..start.saturating_add(size))
+    }
+
+    /// Copies bytes to the object, which is not read-only.
     pub(crate) fn set(&self, bytes: &[u8]) -> PyResult<()> {
-        if self.is_read_only || bytes.is_empty() {
+        if bytes.is_empty() {
             return Ok(());
         }
         let py = self.view.py();

@@ -23,6 +23,7 @@ mod machine;
 mod module;
 mod module_interface;
 mod operand;
+mod placement;
 mod profile;
 mod reaching;
 mod read;

@@ -19,8 +19,9 @@ use crate::buffer::Buffer;
 use crate::conversions::named;
 use crate::error::Failure;
 use crate::finding::{Finding, Outcome};
-use crate::launch_arguments::Argument;
+use crate::launch_arguments::{Argument, parameter_name};
 use crate::module::Module;
+use crate::placement::Placement;
 use crate::profile::InstructionProfile;
 
 /// The time between two checks whether Ctrl-C was pressed.
@@ -29,7 +30,8 @@ const POLL: Duration = Duration::from_millis(50);
 /// A module and the memory of a device, without a GPU.
 ///
 /// An argument of a kernel is a number, a struct, or, for a pointer, an array with the buffer protocol: it is copied to memory before
-/// the launch, and back afterwards unless it is read-only. A struct is its bytes, or a tuple of fields with the layout of C: an array for a pointer, a type and values such as
+/// the launch, and back afterwards unless it is read-only. Arrays that overlap do so in the memory of the machine too. `ValueError` is raised after a launch that changes
+/// a read-only array. A struct is its bytes, or a tuple of fields with the layout of C: an array for a pointer, a type and values such as
 /// `("u32", 5)` or `("f32", [1, 2, 3])`, `("bytes", b"...")`, or a tuple of fields; `("align", 16)` aligns the next field.
 ///
 /// >>> import ptxkit, array
@@ -138,7 +140,7 @@ fn order(object: &Bound<'_, PyAny>) -> PyResult<Schedule> {
 
 impl State {
     /// Copies bytes to memory. Returns their address.
-    fn place(&mut self, bytes: &[u8]) -> PyResult<u64> {
+    pub(crate) fn place(&mut self, bytes: &[u8]) -> PyResult<u64> {
         let size = bytes.len() as u64;
         let address = match self.free.get_mut(&size).and_then(Vec::pop) {
             Some(address) => address,
@@ -149,6 +151,11 @@ impl State {
         };
         self.machine.write(address, bytes).map_err(Failure::from)?;
         Ok(address)
+    }
+
+    /// Lets later launches use the memory that [`place`](Self::place) returned.
+    pub(crate) fn release(&mut self, address: u64, size: u64) {
+        self.free.entry(size).or_default().push(address);
     }
 }
 
@@ -317,16 +324,15 @@ impl Machine {
             launch.limits.time = Some(time);
         }
         let mut state = self.state()?;
-        let buffers = self.pass(&mut launch, &mut state, &arguments)?;
-        let outcome = run(py, &mut state.machine, &launch)?.map_err(Failure::from);
-        for (buffer, address, size) in buffers {
-            if outcome.is_ok() {
-                let bytes = state.machine.read(address, size).map_err(Failure::from)?;
-                buffer.set(&bytes)?;
-            }
-            state.free.entry(size as u64).or_default().push(address);
-        }
-        let outcome = outcome?;
+        let placement = self.pass(&mut launch, &mut state, &arguments)?;
+        let outcome = run(py, &mut state.machine, &launch);
+        let copied = match &outcome {
+            Ok(Ok(_)) => placement.copy_out(&state),
+            _ => Ok(()),
+        };
+        placement.release(&mut state);
+        let outcome = outcome?.map_err(Failure::from)?;
+        copied?;
         Ok(Outcome {
             steps: outcome.steps,
             output: String::from_utf8_lossy(&outcome.output).into_owned(),
@@ -365,13 +371,13 @@ impl Machine {
         Some(InstructionProfile::all(&self.module.get().ir, profile))
     }
 
-    /// Adds the arguments of a launch. Returns the buffers with their addresses and sizes.
+    /// Adds the arguments of a launch, and copies their buffers to the memory of the machine.
     fn pass<'py>(
         &self,
         launch: &mut Launch,
         state: &mut State,
         arguments: &[Bound<'py, PyAny>],
-    ) -> PyResult<Vec<(Buffer<'py>, u64, usize)>> {
+    ) -> PyResult<Placement<'py>> {
         let ir = &self.module.get().ir;
         let function = ir
             .function(&launch.kernel)
@@ -387,27 +393,30 @@ impl Machine {
             return Err(PyTypeError::new_err(message));
         }
         let pointer = usize::from(ir.header().address_size.unwrap_or(32)) / 8;
-        let mut buffers = Vec::new();
-        for (param, object) in params.iter().zip(arguments) {
-            let mut place = |buffer: Buffer<'py>| -> PyResult<[u8; 8]> {
-                let bytes = buffer.bytes()?;
-                let address = state.place(&bytes)?;
-                buffers.push((buffer, address, bytes.len()));
-                Ok(address.to_le_bytes())
+        let mut placement = Placement::default();
+        // The arguments, and where the addresses of buffers are in them.
+        let mut addresses = Vec::new();
+        for (index, (param, object)) in params.iter().zip(arguments).enumerate() {
+            let (bytes, fields) = match Argument::new(ir, param, object)? {
+                Argument::Bytes(bytes) => (bytes, Vec::new()),
+                Argument::Buffer(buffer) => (vec![0; pointer.min(8)], vec![(0, buffer)]),
+                Argument::Struct(bytes, fields) => (bytes, fields),
             };
-            launch
-                .arguments
-                .push(match Argument::new(ir, param, object)? {
-                    Argument::Bytes(bytes) => bytes,
-                    Argument::Buffer(buffer) => place(buffer)?[..pointer.min(8)].to_vec(),
-                    Argument::Struct(mut bytes, fields) => {
-                        for (offset, buffer) in fields {
-                            bytes[offset..offset + 8].copy_from_slice(&place(buffer)?);
-                        }
-                        bytes
-                    }
-                });
+            for (offset, buffer) in fields {
+                let buffer = placement.add(parameter_name(ir, param), buffer)?;
+                addresses.push((index, offset, buffer));
+            }
+            launch.arguments.push(bytes);
         }
-        Ok(buffers)
+        placement.copy_in(state)?;
+        for (index, offset, buffer) in addresses {
+            let address = placement.address(buffer).to_le_bytes();
+            let argument = launch.arguments.get_mut(index);
+            let places = argument.into_iter().flat_map(|bytes| bytes.iter_mut());
+            for (place, byte) in places.skip(offset).zip(address) {
+                *place = byte;
+            }
+        }
+        Ok(placement)
     }
 }

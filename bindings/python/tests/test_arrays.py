@@ -1,7 +1,8 @@
-"""Arrays as arguments of kernels."""
+"""Arrays as arguments of kernels: elements that are refused, arrays that overlap, and arrays that cannot be changed."""
 
 import array
 import ctypes
+import random
 
 import numpy as np
 import pytest
@@ -48,6 +49,9 @@ SAXPY = """
 }
 """
 
+
+# The array that is written is the first parameter.
+REVERSED = SAXPY.replace("saxpy(.param .u64 x, .param .u64 y,", "saxpy(.param .u64 y, .param .u64 x,")
 
 
 def machine(text=SAXPY):
@@ -144,6 +148,84 @@ def test_converted_byte_order():
     little = big.astype(big.dtype.newbyteorder("="))
     machine().launch("saxpy", [little, little, 1.0, 8], block=8)
     assert little.tolist() == (2 * numbers(8)).tolist()
+
+
+@pytest.mark.parametrize("text", [SAXPY, REVERSED], ids=["last", "first"])
+def test_one_array_for_two_parameters(text):
+    runs = machine(text)
+    both = numbers(8)
+    runs.launch("saxpy", [both, both, 2.0, 8], block=8)
+    assert both.tolist() == (3 * numbers(8)).tolist()
+    # The order of the arguments does not matter.
+    both = bytearray(numbers(8))
+    runs.launch("saxpy", [memoryview(both), both, 2.0, 8], block=8)
+    assert np.frombuffer(both, dtype=np.float32).tolist() == (3 * numbers(8)).tolist()
+    both = numbers(8)
+    runs.launch("copy", [(both[:4], both[4:])])
+    assert both.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_arrays_that_overlap(seed):
+    """All threads of a warp read before one of them writes."""
+    choose = random.Random(seed)
+    for text in [SAXPY, REVERSED] * 3:
+        runs = machine(text)
+        whole = np.array([choose.randrange(100) for _ in range(64)], dtype=np.float32)
+        count, x, y = choose.randrange(1, 32), choose.randrange(32), choose.randrange(32)
+        expected = whole.copy()
+        expected[y : y + count] += 2 * whole[x : x + count]
+        # More than the kernel reads, and also arrays that do not overlap.
+        first, second = whole[x : x + count + choose.randrange(4)], whole[y : y + count]
+        arrays = [first, second] if text == SAXPY else [second, first]
+        runs.launch("saxpy", [*arrays, 2.0, count], block=32, checks=["memcheck", "initcheck"])
+        assert whole.tolist() == expected.tolist()
+        assert runs.findings == []
+
+
+def test_overlapping_arrays_are_aligned_as_in_memory_of_the_host():
+    whole = np.zeros(64, dtype=np.float32)
+    whole = whole[-whole.ctypes.data // 4 % 4 :]
+    whole[:32] = range(32)
+    # The first one begins at an odd element, which changes the address of the second one.
+    runs = machine()
+    runs.launch("copy", [(whole[4:20], whole[8:24])], block=3)
+    assert whole[:24].tolist() == [*range(8), *range(4, 16), 20, 21, 22, 23]
+    runs.launch("saxpy", [whole[1:9], whole[4:12], 1.0, 0])
+    with pytest.raises(ptxkit.PtxError, match="align"):
+        runs.launch("copy", [(whole[4:20], whole[9:24])])
+
+
+def test_an_empty_array_overlaps_with_none():
+    both = numbers(8)
+    machine().launch("saxpy", [both, both[4:4], 2.0, 0])
+    assert both.tolist() == numbers(8).tolist()
+
+
+def test_read_only_arrays_are_inputs():
+    runs = machine()
+    constant, result = numbers(8), numbers(8)
+    constant.flags.writeable = False
+    runs.launch("saxpy", [constant, result, 1.0, 8], block=8)
+    assert result.tolist() == (2 * numbers(8)).tolist()
+    with pytest.raises(ValueError, match="parameter `y`: .*read-only.*numpy.array"):
+        runs.launch("saxpy", [result, constant, 1.0, 8], block=8)
+    assert constant.tolist() == numbers(8).tolist()
+    with pytest.raises(ValueError, match="parameter `arrays`: .*read-only"):
+        runs.launch("copy", [(result, bytes(16))])
+    # The machine can be used afterwards.
+    runs.launch("saxpy", [bytes(32), result, 1.0, 8], block=8)
+
+
+def test_a_read_only_view_of_an_array_that_can_be_changed():
+    runs = machine()
+    both = numbers(8)
+    view = both[:]
+    view.flags.writeable = False
+    runs.launch("saxpy", [view, both, 1.0, 8], block=8)
+    assert view.tolist() == (2 * numbers(8)).tolist()
+    with pytest.raises(ValueError, match="parameter `y`"):
+        runs.launch("saxpy", [both[:4], view, 1.0, 8], block=8)
 
 
 def test_arrays_that_are_not_contiguous():

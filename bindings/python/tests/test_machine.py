@@ -57,7 +57,8 @@ def test_arguments_are_numbers_arrays_and_structs():
     assert list(shorter)[:5] == [0.0, -1.0, -2.0, 3.0, 4.0]
     # What cannot be changed is not.
     constant = array.array("f", [1.0]).tobytes()
-    runs.launch("scale", [constant, 2.0, 1, bytes(8)])
+    with pytest.raises(ValueError, match="parameter `data`: .*read-only"):
+        runs.launch("scale", [constant, 2.0, 1, bytes(8)])
     assert constant == array.array("f", [1.0]).tobytes()
 
 
