@@ -11,6 +11,9 @@ use crate::diagnostic::{Diagnostic, Span};
 
 static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
+/// The largest number of diagnostics in a message.
+const SHOWN: usize = 10;
+
 /// The arguments of a `PtxError`.
 #[derive(Default)]
 pub(crate) struct Failure {
@@ -65,6 +68,21 @@ impl Failure {
             span,
             diagnostics,
         }
+    }
+}
+
+impl Failure {
+    /// Replaces the message by one that shows the first diagnostics with their lines of the source.
+    pub(crate) fn rendered(mut self, what: &str, name: &str, source: &[u8]) -> Self {
+        what.clone_into(&mut self.message);
+        for diagnostic in self.diagnostics.iter().take(SHOWN) {
+            self.message += "\n";
+            self.message += diagnostic.render(name, source).trim_end();
+        }
+        if let more @ 1.. = self.diagnostics.len().saturating_sub(SHOWN) {
+            self.message += &format!("\nand {more} more");
+        }
+        self
     }
 }
 

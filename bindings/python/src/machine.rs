@@ -212,19 +212,21 @@ fn run(
 
 #[pymethods]
 impl Machine {
-    /// A machine with the variables of a module in its memory.
+    /// A machine with the variables of a module in its memory. Raises `PtxError` if the module has errors.
     #[new]
-    fn new(py: Python<'_>, module: Py<Module>) -> Self {
+    fn new(py: Python<'_>, module: Py<Module>) -> PyResult<Self> {
+        let checked = module.get();
+        py.detach(|| checked.require_runnable())?;
         let shared = Shared(module.clone_ref(py));
         let machine = py.detach(|| vm::Machine::new(shared));
         let state = State {
             machine,
             free: BTreeMap::new(),
         };
-        Self {
+        Ok(Self {
             module,
             state: Mutex::new(state),
-        }
+        })
     }
 
     /// The module.

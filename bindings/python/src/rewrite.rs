@@ -82,6 +82,14 @@ impl Module {
         }
     }
 
+    /// Fails if there are errors, and shows them.
+    pub(crate) fn require_runnable(&self) -> Result<(), Failure> {
+        self.require_legal(&Options::default()).map_err(|failure| {
+            let name = self.name.as_deref().unwrap_or("text");
+            failure.rendered("the module has errors:", name, self.ir.source())
+        })
+    }
+
     fn renamed(
         &self,
         names: &HashMap<String, String>,

@@ -94,6 +94,21 @@ def test_wrong_launches():
         runs.launch("scale", [0, 0.0, 0, bytes(8)], block=2048)
 
 
+def test_a_module_with_errors_has_no_machine():
+    text = SCALE.replace("mov.u32 %r2, %ctaid.x;", "mvo.u32 %r2, %ctaid.x;").replace("add.s64 %rd1, %rd1, %rd2;", "add.s64 %rd1, %rd1;")
+    module = ptxkit.parse(text, name="scale.ptx")
+    with pytest.raises(ptxkit.PtxError) as caught:
+        ptxkit.Machine(module)
+    errors = [diagnostic for diagnostic in module.check() if diagnostic.is_error]
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [error.code for error in errors]
+    assert len(errors) == 2 and caught.value.code == errors[0].code and caught.value.span == errors[0].span
+    assert "the module has errors" in str(caught.value)
+    assert all(error.message in str(caught.value) for error in errors)
+    assert "scale.ptx:" in str(caught.value) and "mvo.u32" in str(caught.value)
+    with pytest.raises(ptxkit.PtxError, match="and 30 more"):
+        machine(HEADER + ".entry k() {" + 40 * "mvo.u32 1;\n" + "}")
+
+
 def test_memory():
     runs = machine(SCALE)
     address, size = runs.variable("launches")
