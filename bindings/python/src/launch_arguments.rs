@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use crate::buffer::{Buffer, about};
+use crate::buffer::{Buffer, about, type_name};
 use crate::build::scalar;
 
 /// A value that is passed for a parameter.
@@ -178,8 +178,19 @@ impl<'py> Argument<'py> {
             );
             return Err(PyTypeError::new_err(why));
         }
+        if size == pointer && !is_number(object)? {
+            let found = type_name(object);
+            return Err(PyTypeError::new_err(format!(
+                "expected a number, an address or an array with the buffer protocol, found a value of type `{found}`"
+            )));
+        }
         number(ty, object).map(Self::Bytes)
     }
+}
+
+/// Whether an object can be converted to a number.
+fn is_number(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.hasattr("__index__")? || object.hasattr("__float__")?)
 }
 
 /// The bytes of a number of a type.
@@ -200,14 +211,29 @@ fn number(ty: ScalarType, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     Ok(bits.to_le_bytes().get(..bytes).unwrap_or_default().to_vec())
 }
 
+/// The error of an object that cannot be converted to a number of a type.
+fn not_a_number(expected: &str, ty: ScalarType, object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyTypeError>(object.py()) {
+        return error;
+    }
+    let found = type_name(object);
+    PyTypeError::new_err(format!(
+        "expected {expected} for `{ty}`, found a value of type `{found}`"
+    ))
+}
+
 fn fraction(ty: ScalarType, object: &Bound<'_, PyAny>) -> PyResult<u128> {
-    let number = object.extract::<f64>()?;
+    let number = object
+        .extract::<f64>()
+        .map_err(|error| not_a_number("a number", ty, object, error))?;
     let bits = number_bits(ty, number).map(u128::from);
     bits.ok_or_else(|| PyOverflowError::new_err(format!("{number} is not a number of `{ty}`")))
 }
 
 fn integer(ty: ScalarType, object: &Bound<'_, PyAny>) -> PyResult<u128> {
-    let value = object.extract::<i128>()?;
+    let value = object
+        .extract::<i128>()
+        .map_err(|error| not_a_number("an integer", ty, object, error))?;
     let bits = u32::from(ty.bits()).clamp(1, 127);
     let (least, end) = match ty.kind() {
         TypeKind::Unsigned => (0, 1 << bits),

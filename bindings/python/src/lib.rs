@@ -19,6 +19,7 @@ mod indirect;
 mod instruction;
 mod known;
 mod launch_arguments;
+mod launch_options;
 mod machine;
 mod module;
 mod module_interface;

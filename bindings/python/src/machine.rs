@@ -7,9 +7,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use ptxkit::ir::{FunctionKind, Module as IrModule};
-use ptxkit::vm::{
-    self, Asynchrony, Checker, Executor, Launch, Progress, RunError, RunOptions, Schedule,
-};
+use ptxkit::vm::{self, Asynchrony, Executor, Launch, Progress, RunError, RunOptions};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -20,6 +18,7 @@ use crate::conversions::named;
 use crate::error::Failure;
 use crate::finding::{Finding, Outcome};
 use crate::launch_arguments::{Argument, parameter_name};
+use crate::launch_options::{self, checkers, dimensions};
 use crate::module::Module;
 use crate::placement::Placement;
 use crate::profile::InstructionProfile;
@@ -101,39 +100,6 @@ impl From<RunError> for Failure {
         match error.span {
             Some(span) => failure.at(span),
             None => failure,
-        }
-    }
-}
-
-/// One to three sizes: an integer, or a sequence of them.
-fn dimensions(object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
-    let mut sizes = [1; 3];
-    if let Ok(one) = object.extract::<u32>() {
-        sizes[0] = one;
-        return Ok(sizes);
-    }
-    let all = object.extract::<Vec<u32>>()?;
-    if !(1..=3).contains(&all.len()) {
-        return Err(PyValueError::new_err("one to three dimensions"));
-    }
-    sizes[..all.len()].copy_from_slice(&all);
-    Ok(sizes)
-}
-
-/// The time of asynchronous operations.
-fn asynchrony(text: &str) -> PyResult<Asynchrony> {
-    text.parse()
-        .map_err(|error: vm::UnknownAsynchrony| PyValueError::new_err(error.to_string()))
-}
-
-/// A seed, or the text of a schedule.
-fn order(object: &Bound<'_, PyAny>) -> PyResult<Schedule> {
-    match object.extract::<u64>() {
-        Ok(seed) => Ok(Schedule::Seed(seed)),
-        Err(_) => {
-            let text = object.extract::<String>()?;
-            text.parse()
-                .map_err(|error: vm::UnknownSchedule| PyValueError::new_err(error.to_string()))
         }
     }
 }
@@ -278,11 +244,11 @@ impl Machine {
     /// Runs a kernel to its end.
     ///
     /// `grid`, `block` and `cluster` are CTAs, threads and CTAs of a cluster: a number, or up to three. `shared` is the number of bytes of dynamic shared
-    /// memory. `checks` are names of checkers: `memcheck`, `initcheck`, `synccheck`, `racecheck`. With `profile`, executed instructions are counted. `schedule` is the seed of a random order of warps
+    /// memory. `checks` is the name of a checker, or several ones: `memcheck`, `initcheck`, `synccheck`, `racecheck`. With `profile`, executed instructions are counted. `schedule` is the seed of a random order of warps
     /// and CTAs, or a text such as `starve:1`. `asynchrony` says when asynchronous operations are performed: `immediate`, `late` or `random:SEED`. `model` is the target whose tensor cores are imitated. `max_steps` limits the executed instructions of
     /// warps, `max_memory` the memory of the host in bytes, and `timeout` the time in seconds. Raises `PtxError` if an
     /// instruction fails; `output`, `findings` and `profile` then describe the execution until the failure.
-    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), profile=false, schedule=None, asynchrony=None, model=None, max_steps=None, max_memory=None, timeout=None))]
+    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=None, profile=false, schedule=None, asynchrony=None, model=None, max_steps=None, max_memory=None, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn launch(
         &self,
@@ -293,7 +259,7 @@ impl Machine {
         block: Option<&Bound<'_, PyAny>>,
         cluster: Option<&Bound<'_, PyAny>>,
         shared: u32,
-        checks: Vec<String>,
+        checks: Option<&Bound<'_, PyAny>>,
         profile: bool,
         schedule: Option<&Bound<'_, PyAny>>,
         asynchrony: Option<&str>,
@@ -303,14 +269,15 @@ impl Machine {
         timeout: Option<f64>,
     ) -> PyResult<Outcome> {
         let mut launch = Launch::new(kernel);
-        launch.grid = grid.map_or(Ok([1; 3]), dimensions)?;
-        launch.block = block.map_or(Ok([1; 3]), dimensions)?;
-        launch.cluster = cluster.map_or(Ok([1; 3]), dimensions)?;
+        launch.grid = dimensions("grid", grid)?;
+        launch.block = dimensions("block", block)?;
+        launch.cluster = dimensions("cluster", cluster)?;
         launch.shared = shared;
-        launch.schedule = schedule.map(order).transpose()?;
-        launch.asynchrony = asynchrony.map_or(Ok(Asynchrony::Immediate), self::asynchrony)?;
-        for name in &checks {
-            launch = launch.check(named::<Checker>(name, "checker")?);
+        launch.schedule = schedule.map(launch_options::schedule).transpose()?;
+        launch.asynchrony =
+            asynchrony.map_or(Ok(Asynchrony::Immediate), launch_options::asynchrony)?;
+        for checker in checkers(checks)? {
+            launch = launch.check(checker);
         }
         launch.profile = profile;
         launch.model = model.map(|name| named(name, "target")).transpose()?;
@@ -373,6 +340,30 @@ impl Machine {
         Some(InstructionProfile::all(&self.module.get().ir, profile))
     }
 
+    /// The failure of a launch of a kernel that does not exist: it lists the first ones.
+    fn no_kernel(&self, name: &str) -> Failure {
+        const SHOWN: usize = 8;
+        let kernels = self.kernels();
+        if kernels.is_empty() {
+            return Failure::new(format!(
+                "there is no kernel `{name}`: the module has no kernels"
+            ));
+        }
+        let shown: Vec<_> = kernels
+            .iter()
+            .take(SHOWN)
+            .map(|k| format!("`{k}`"))
+            .collect();
+        let more = match kernels.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more, which `kernels` contains"),
+        };
+        Failure::new(format!(
+            "there is no kernel `{name}`: expected {}{more}",
+            shown.join(", ")
+        ))
+    }
+
     /// Adds the arguments of a launch, and copies their buffers to the memory of the machine.
     fn pass<'py>(
         &self,
@@ -384,7 +375,7 @@ impl Machine {
         let function = ir
             .function(&launch.kernel)
             .and_then(|id| ir.functions().get(id))
-            .ok_or_else(|| Failure::new(format!("there is no kernel `{}`", launch.kernel)))?;
+            .ok_or_else(|| self.no_kernel(&launch.kernel))?;
         let params = function.interface.params.of(ir.params());
         if params.len() != arguments.len() {
             let (expected, actual) = (params.len(), arguments.len());

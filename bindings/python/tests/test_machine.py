@@ -68,8 +68,14 @@ def test_arguments_are_numbers_arrays_and_structs():
         ([], TypeError, "4 parameters, not 0"),
         ([0, 2.0, 2**31, bytes(8)], OverflowError, "not a value of `.s32`"),
         ([-1, 2.0, 1, bytes(8)], OverflowError, "not a value of `.u64`"),
-        ([0, "two", 1, bytes(8)], TypeError, "real number|str"),
-        ([0, 2.0, 1.5, bytes(8)], TypeError, "integer"),
+        ([0, "two", 1, bytes(8)], TypeError, "parameter `factor`: expected a number for `.f32`, found a value of type `str`"),
+        ([0, 2.0, 1.5, bytes(8)], TypeError, "parameter `n`: expected an integer for `.s32`, found a value of type `float`"),
+        ([[1.0, 2.0], 2.0, 1, bytes(8)], TypeError, "parameter `data`: expected .* array .*, found a value of type `list`"),
+        ([None, 2.0, 1, bytes(8)], TypeError, "parameter `data`: expected .*`NoneType`"),
+        (["text", 2.0, 1, bytes(8)], TypeError, "parameter `data`: expected .*`str`"),
+        ([0, None, 1, bytes(8)], TypeError, "parameter `factor`: expected .*`NoneType`"),
+        ([2.5, 2.0, 1, bytes(8)], TypeError, "parameter `data`: expected an integer .*`float`"),
+        ([0, 2.0, 2**200, bytes(8)], OverflowError, "parameter `n`"),
         ([0, 2.0, 1, bytes(7)], ValueError, "7 bytes, the parameter 8"),
         ([0, 2.0, 1, 5], TypeError, "8 bytes"),
         ([memoryview(bytes(8))[::2], 2.0, 1, bytes(8)], ValueError, "contiguous"),
@@ -82,11 +88,31 @@ def test_wrong_arguments(arguments, error, message):
 
 def test_wrong_launches():
     runs = machine(SCALE)
-    with pytest.raises(ptxkit.PtxError, match="no kernel"):
+    with pytest.raises(ptxkit.PtxError, match="no kernel `other`: expected `scale`"):
         runs.launch("other")
+    with pytest.raises(ptxkit.PtxError, match="has no kernels"):
+        machine(HEADER).launch("other")
+    many = "".join(f".visible .entry k{n}() {{ ret; }}\n" for n in range(11))
+    with pytest.raises(ptxkit.PtxError, match="`k0`, .*`k7` and 3 more"):
+        machine(HEADER + many).launch("other")
+    for block in [256.0, "256", (1, 2.0), {1}]:
+        with pytest.raises(TypeError, match="`block`: expected an integer, or up to three of them, found a value of type"):
+            runs.launch("scale", [0, 0.0, 0, bytes(8)], block=block)
+    for cluster in [-1, 2**32, [1, -1]]:
+        with pytest.raises(OverflowError, match="`cluster`: expected .* found (-1|4294967296)"):
+            runs.launch("scale", [0, 0.0, 0, bytes(8)], cluster=cluster)
+    with pytest.raises(ValueError, match="`grid`: expected one to three dimensions, found 0"):
+        runs.launch("scale", [0, 0.0, 0, bytes(8)], grid=())
+    for checks in [5, [None]]:
+        with pytest.raises(TypeError, match="`checks`: expected names"):
+            runs.launch("scale", [0, 0.0, 0, bytes(8)], checks=checks)
+    with pytest.raises(TypeError, match="`schedule`: expected a seed"):
+        runs.launch("scale", [0, 0.0, 0, bytes(8)], schedule=0.5)
+    with pytest.raises(ValueError, match="`schedule`"):
+        runs.launch("scale", [0, 0.0, 0, bytes(8)], schedule="soon")
     with pytest.raises(ValueError, match="dimensions"):
         runs.launch("scale", grid=[1, 1, 1, 1])
-    with pytest.raises(ValueError, match="checker"):
+    with pytest.raises(ValueError, match="`leakcheck` is not a checker: expected `memcheck`, .*`racecheck`"):
         runs.launch("scale", [0, 0.0, 0, bytes(8)], checks=["leakcheck"])
     with pytest.raises(ValueError, match="target"):
         runs.launch("scale", [0, 0.0, 0, bytes(8)], model="sm_1")
@@ -159,6 +185,8 @@ def test_checkers():
     word = array.array("I", [0])
     assert runs.launch("race", [word], block=64).findings == []
     outcome = runs.launch("race", [word], block=64, checks=["racecheck", "memcheck"], schedule=3)
+    alone = runs.launch("race", [word], block=64, checks="racecheck", schedule=3)
+    assert [str(f) for f in alone.findings] == [str(f) for f in outcome.findings]
     finding = outcome.findings[0]
     assert finding.checker == "racecheck" and finding.code == "PTX1441" and finding.count >= 1
     assert finding.message and finding.help and "racecheck" in str(finding)

@@ -951,7 +951,7 @@ class Machine:
         block: Optional[_Dimensions] = None,
         cluster: Optional[_Dimensions] = None,
         shared: int = 0,
-        checks: Sequence[str] = ...,
+        checks: Union[str, Iterable[str], None] = None,
         profile: bool = False,
         schedule: Union[int, str, None] = None,
         asynchrony: Optional[str] = None,
