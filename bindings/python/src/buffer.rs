@@ -87,7 +87,8 @@ impl<'py> Buffer<'py> {
         if view.getattr("ndim")?.extract::<usize>()? == 0 {
             return Ok(None);
         }
-        let format = view.getattr("format")?.extract::<String>()?;
+        let element_format = py.import("ptxkit._buffer")?.getattr("element_format")?;
+        let format = element_format.call1((&view,))?.extract::<String>()?;
         if let Some(reason) = Unusable::of(&format) {
             return Err(reason.error(&format));
         }

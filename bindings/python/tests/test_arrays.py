@@ -77,6 +77,30 @@ class Pointers(ctypes.Structure):
     _fields_ = [("value", ctypes.c_float), ("text", ctypes.c_char_p)]
 
 
+class PackedObjects(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = [("number", ctypes.c_uint8), ("object", ctypes.py_object)]
+
+
+class DerivedObjects(PackedObjects):
+    _fields_ = [("more", ctypes.c_float)]
+
+
+class Choice(ctypes.Union):
+    _fields_ = [("number", ctypes.c_uint64), ("pointers", ctypes.POINTER(ctypes.c_int) * 2)]
+
+
+class Choices(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_uint32), ("choices", Choice * 2)]
+
+
+class PackedNumbers(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = [("first", ctypes.c_uint8 * 3), ("flags", ctypes.c_uint8, 4), ("value", ctypes.c_float * 7)]
+
+
 REFUSED = {
     "objects": (np.array([{"a": 1}, [2], "s", "t"], dtype=object), TypeError, "Python objects"),
     "objects in records": (np.zeros(3, dtype=[("a", "<f4"), ("b", [("c", "O", (2,))])]), TypeError, "Python objects"),
@@ -84,6 +108,9 @@ REFUSED = {
     "objects of ctypes": ((ctypes.py_object * 2)(1, 2), TypeError, "Python objects"),
     "pointers": ((ctypes.POINTER(ctypes.c_int) * 2)(), TypeError, "pointers"),
     "pointers in records": ((Pointers * 2)(), TypeError, "pointers"),
+    "packed objects": ((PackedObjects * 2)(), TypeError, "Python objects"),
+    "derived objects": (memoryview((DerivedObjects * 2)()).cast("B"), TypeError, "Python objects"),
+    "unions": ((Choices * 2)(), TypeError, "pointers"),
     "text": (np.array(["abc", "de"]), TypeError, "text"),
     "bytes": (np.array([b"abc", b"de"]), TypeError, "text"),
     "characters": ((ctypes.c_wchar * 4)(), TypeError, "text"),
@@ -131,12 +158,12 @@ def test_elements_that_are_refused(name):
         np.zeros((2, 4), dtype="f4"),
         np.zeros(8, dtype=np.dtype([("a", "u1"), ("b", "<u2")], align=True)),
         (ctypes.c_float * 8)(),
+        (PackedNumbers * 1)(),
         (ctypes.c_char * 32)(),
         (ctypes.c_void_p * 4)(),
         bytearray(32),
         array.array("f", [0] * 8),
     ],
-    ids=str,
 )
 def test_elements_that_are_accepted(accepted):
     machine().launch("saxpy", [numbers(8), accepted, 2.0, 8], block=8)

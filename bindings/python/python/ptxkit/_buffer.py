@@ -1,4 +1,4 @@
-"""Addresses of the memory of objects with the buffer protocol."""
+"""Addresses and formats of objects with the buffer protocol."""
 
 from __future__ import annotations
 
@@ -37,3 +37,23 @@ def address(contiguous: Any) -> int:
     start = view.buf
     _release(ctypes.byref(view))
     return start or 0
+
+
+def element_format(view: memoryview) -> str:
+    """The format of the elements. Unions and packed structures of ctypes have the format `B`; those of their fields are added."""
+    types: list[Any] = [type(view.obj)]
+    formats: dict[str, None] = {view.format: None}
+    seen = set()
+    while types:
+        current = types.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if issubclass(current, (ctypes.Structure, ctypes.Union)):
+            for base in current.__mro__:
+                types.extend(field[1] for field in vars(base).get("_fields_", ()))
+        elif issubclass(current, ctypes.Array):
+            types.append(current._type_)
+        elif len(seen) > 1:
+            formats[memoryview(current()).format] = None
+    return "".join(formats)
