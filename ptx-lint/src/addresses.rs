@@ -9,6 +9,7 @@ use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::Uniformity;
 use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Term, Values};
 use ptx_ir::facts::Space;
+use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::{SpecialReg, StateSpace};
 
 use crate::context::FunctionContext;
@@ -17,6 +18,8 @@ use crate::context::FunctionContext;
 pub(crate) struct Parts {
     /// The number of each sample thread. It depends on the thread index.
     pub(crate) by_sample: Vec<i64>,
+    /// The part of the number of each sample thread that was computed from the size of the CTA.
+    pub(crate) from_size: Vec<i64>,
     /// The symbols of the remainder with their factors.
     pub(crate) uniform_terms: BTreeMap<AffineSymbolId, i64>,
     /// Loop counters with their factors.
@@ -37,6 +40,7 @@ impl Parts {
     ) -> Option<Self> {
         let mut parts = Self {
             by_sample: vec![form.constant(); threads.samples().len()],
+            from_size: vec![0; threads.samples().len()],
             uniform_terms: BTreeMap::new(),
             counters: BTreeMap::new(),
             uses_size: false,
@@ -52,6 +56,7 @@ impl Parts {
     pub(crate) fn unknown(threads: &ThreadValues<'_>) -> Self {
         Self {
             by_sample: vec![0; threads.samples().len()],
+            from_size: vec![0; threads.samples().len()],
             uniform_terms: BTreeMap::new(),
             counters: BTreeMap::new(),
             uses_size: false,
@@ -83,7 +88,7 @@ impl Parts {
                 _ => None,
             };
             if let Some((a, b)) = product {
-                parts.add_products(&a, &b, term.factor);
+                Parts::add_products(&mut parts.by_sample, &a, &b, term.factor);
             } else {
                 parts.add(cx, values, threads, *term)?;
             }
@@ -117,8 +122,13 @@ impl Parts {
             }
             AffineSymbol::Value { value, .. } => {
                 if let Some(values_of_threads) = numbers(values, threads, symbol, 0) {
-                    for (number, value) in self.by_sample.iter_mut().zip(values_of_threads) {
-                        *number = number.wrapping_add(factor.wrapping_mul(value));
+                    for (number, value) in self.by_sample.iter_mut().zip(&values_of_threads) {
+                        *number = number.wrapping_add(factor.wrapping_mul(*value));
+                    }
+                    if is_from_size(cx, value) {
+                        for (number, value) in self.from_size.iter_mut().zip(values_of_threads) {
+                            *number = number.wrapping_add(factor.wrapping_mul(value));
+                        }
                     }
                 } else if is_likely_uniform(cx, value) {
                     self.is_exact = false;
@@ -133,7 +143,7 @@ impl Parts {
                 {
                     self.uniform_terms.insert(symbol, factor);
                 } else {
-                    self.add_known_product(values, threads, [a, b], factor)?;
+                    self.add_known_product(cx, values, threads, [a, b], factor)?;
                 }
             }
             _ => {
@@ -147,6 +157,7 @@ impl Parts {
     /// if they are not known.
     fn add_known_product(
         &mut self,
+        cx: &FunctionContext<'_>,
         values: &Values,
         threads: &mut ThreadValues<'_>,
         symbols: [AffineSymbolId; 2],
@@ -156,7 +167,16 @@ impl Parts {
             return None;
         }
         let [first, second] = symbols.map(|symbol| numbers(values, threads, symbol, 0));
-        self.add_products(&first?, &second?, factor);
+        let (first, second) = (first?, second?);
+        Self::add_products(&mut self.by_sample, &first, &second, factor);
+        let is_from_size = symbols.iter().any(|symbol| match values.symbol(*symbol) {
+            Some(AffineSymbol::Special(register, _)) => register == SpecialReg::Ntid,
+            Some(AffineSymbol::Value { value, .. }) => is_from_size(cx, value),
+            _ => false,
+        });
+        if is_from_size {
+            Self::add_products(&mut self.from_size, &first, &second, factor);
+        }
         self.uses_size |= symbols.iter().any(|symbol| {
             matches!(
                 values.symbol(*symbol),
@@ -168,9 +188,18 @@ impl Parts {
         Some(())
     }
 
+    /// Returns `true` if the differences between the addresses of the lanes of a warp depend on the size of the CTA.
+    pub(crate) fn differences_depend_on_size(&self, first_lane: usize, lanes: usize) -> bool {
+        let numbers = self.from_size.iter().skip(first_lane).take(lanes);
+        numbers
+            .clone()
+            .zip(numbers.skip(1))
+            .any(|(number, next)| number != next)
+    }
+
     /// Adds `factor * first * second` in each thread.
-    fn add_products(&mut self, first: &[i64], second: &[i64], factor: i64) {
-        for (number, (a, b)) in self.by_sample.iter_mut().zip(first.iter().zip(second)) {
+    fn add_products(numbers: &mut [i64], first: &[i64], second: &[i64], factor: i64) {
+        for (number, (a, b)) in numbers.iter_mut().zip(first.iter().zip(second)) {
             *number = number.wrapping_add(a.wrapping_mul(*b).wrapping_mul(factor));
         }
     }
@@ -231,6 +260,57 @@ fn numbers(
 fn is_likely_uniform(cx: &FunctionContext<'_>, value: ValueId) -> bool {
     cx.varying()
         .is_some_and(|varying| varying.get(value.as_u32() as usize) == Some(&false))
+}
+
+/// The maximum number of values that are followed to find out whether a value is computed from the size of the CTA.
+const MOST_OPERANDS: usize = 128;
+
+/// Returns `true` if a value may be computed from the size of the CTA.
+fn is_from_size(cx: &FunctionContext<'_>, value: ValueId) -> bool {
+    let Some(ssa) = cx.ssa() else {
+        return true;
+    };
+    let mut values = vec![value];
+    let mut next = 0;
+    while let Some(&value) = values.get(next) {
+        next += 1;
+        let operands: Vec<ValueId> = match ssa.value(value) {
+            Value::Def { stmt, old, .. } => {
+                if reads_size(cx, stmt) {
+                    return true;
+                }
+                let reads = ssa.uses(stmt).iter().map(|read| read.value);
+                reads.chain(old).collect()
+            }
+            Value::Phi { .. } => ssa.args(value).to_vec(),
+            _ => Vec::new(),
+        };
+        for operand in operands {
+            if values.contains(&operand) {
+                continue;
+            }
+            if values.len() == MOST_OPERANDS {
+                return true;
+            }
+            values.push(operand);
+        }
+    }
+    false
+}
+
+/// Returns `true` if a statement reads a dimension of the CTA.
+fn reads_size(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
+    let body = cx.facts().body();
+    let Some(Statement::Inst(inst)) = body.statement(stmt) else {
+        return false;
+    };
+    body.operands(inst).iter().any(|operand| {
+        let register = match operand {
+            Operand::Component(_, register) => body.pool().get(*register),
+            operand => *operand,
+        };
+        register == Operand::Special(SpecialReg::Ntid)
+    })
 }
 
 /// Returns `true` if a value is computed from one load of global memory and otherwise only from values that are likely uniform in the CTA. At most

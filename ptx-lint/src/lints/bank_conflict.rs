@@ -65,6 +65,17 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
         None => "lanes access different words of the same bank".into(),
     };
+    if lanes.depends_on_size {
+        let message = "this access may have bank conflicts: the distance between the addresses of the lanes depends on the size of the CTA";
+        let finding = cx.finding(
+            Lint::BankConflict,
+            Certainty::Possible,
+            access.stmt,
+            message,
+        );
+        let help = "let consecutive threads access consecutive words, or specify the size of the CTA with `.reqntid`";
+        return Some(finding.with_help(help));
+    }
     let message = format!(
         "{degree}-way bank conflict: {reason}, so an access of a warp takes {all} passes instead of {least}"
     );

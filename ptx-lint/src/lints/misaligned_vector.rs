@@ -303,6 +303,9 @@ fn misaligned_pointer_offset(values: &Values, address: &Affine, alignment: u64) 
 
 /// Returns the difference in bytes of the addresses of two lanes if it is not a multiple of the alignment.
 fn misaligned_lane_distance(lanes: &Lanes, alignment: u64) -> Option<u64> {
+    if lanes.depends_on_size {
+        return None;
+    }
     lanes
         .differences()
         .map(i64::unsigned_abs)

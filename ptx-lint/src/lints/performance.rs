@@ -54,6 +54,8 @@ pub(crate) struct Lanes {
     pub(crate) is_affine: bool,
     /// The CTA is assumed to be one-dimensional.
     pub(crate) assumes_one_dimension: bool,
+    /// The offsets are those of CTAs of a likely size, and differ for other sizes that the kernel allows.
+    pub(crate) depends_on_size: bool,
 }
 
 impl Lanes {
@@ -91,18 +93,22 @@ impl Lanes {
         } else {
             access.access.bytes?
         };
-        let (offsets, assumes_one_dimension) = match access.request {
-            Some(request) => (request.offsets, request.assumptions.one_dimension),
+        let is_required = threads.shape().is_required;
+        let (offsets, assumes_one_dimension, depends_on_size) = match access.request {
+            Some(request) => (request.offsets, request.assumptions.one_dimension, false),
             None => {
                 let values = cx.values()?;
                 let (address, _) = values.without_wrap(&access.address?, 64);
-                let addresses = Parts::new(cx, values, threads, &address)?.by_sample;
+                let parts = Parts::new(cx, values, threads, &address)?;
+                let depends_on_size =
+                    !is_required && parts.differences_depend_on_size(first_thread, LANES);
+                let addresses = parts.by_sample;
                 let first = addresses.get(first_thread).copied()?;
                 let offsets = core::array::from_fn(|lane| {
                     let address = addresses.get(first_thread + lane);
                     address.map_or(0, |address| address.wrapping_sub(first))
                 });
-                (offsets, !threads.shape().is_required)
+                (offsets, !is_required, depends_on_size)
             }
         };
         Some(Self {
@@ -111,6 +117,7 @@ impl Lanes {
             bytes,
             is_affine: access.request.is_some(),
             assumes_one_dimension,
+            depends_on_size,
         })
     }
 

@@ -40,6 +40,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let finding = match &Lanes::new(cx, &mut threads, sets, access) {
+            Some(lanes) if lanes.depends_on_size => finding(cx, access, lanes)
+                .filter(|_| !members.use_all_bytes(access, lanes))
+                .map(|_| unknown_distance_finding(cx, access, "the size of the CTA")),
             Some(lanes) => {
                 finding(cx, access, lanes).filter(|_| !members.use_all_bytes(access, lanes))
             }
@@ -156,10 +159,17 @@ fn parameter_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option
     if stride_count != 1 {
         return None;
     }
-    let message = "this access may be uncoalesced: the distance between the addresses of the lanes depends on a launch parameter";
+    Some(unknown_distance_finding(cx, access, "a launch parameter"))
+}
+
+/// Returns the finding about an access whose distance between lanes depends on a number that is not known.
+fn unknown_distance_finding(cx: &FunctionContext<'_>, access: &Access, number: &str) -> Finding {
+    let message = format!(
+        "this access may be uncoalesced: the distance between the addresses of the lanes depends on {number}"
+    );
     let help = "let consecutive threads access consecutive elements, or load tiles into shared memory first";
-    let finding = cx.finding(Lint::Uncoalesced, Certainty::Possible, access.stmt, message);
-    Some(finding.with_help(help))
+    cx.finding(Lint::Uncoalesced, Certainty::Possible, access.stmt, message)
+        .with_help(help)
 }
 
 fn is_global(access: &Access) -> bool {
