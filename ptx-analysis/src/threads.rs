@@ -46,7 +46,7 @@ pub struct CtaShape {
 }
 
 impl CtaShape {
-    /// The size that a kernel requires, or a likely one: one dimension, or rows of a warp where other indices are read.
+    /// The size that a kernel requires, or a likely one: one dimension, or rows of a warp, or of all threads if they are fewer, where other indices are read.
     #[must_use]
     pub fn of(facts: FunctionFacts<'_>) -> Self {
         let bounds = LaunchBounds::of(facts);
@@ -75,8 +75,8 @@ impl CtaShape {
         Self {
             threads: match dimensions {
                 1 => [most, 1, 1],
-                2 => [LANES, rows, 1],
-                _ => [LANES, rows.div_ceil(4), 4.min(rows)],
+                2 => [bounds.lanes(), rows, 1],
+                _ => [bounds.lanes(), rows.div_ceil(4), 4.min(rows)],
             },
             is_required: false,
         }

@@ -56,6 +56,9 @@ pub struct Coalescing {
     pub degree: Option<u64>,
     /// The assumptions on which the pattern depends.
     pub assumes: Vec<Assumption>,
+    /// The maximum number of lanes of a warp that exist.
+    #[serde(skip)]
+    lanes: u32,
 }
 
 /// An assumption of an access pattern.
@@ -105,6 +108,7 @@ impl Coalescing {
                 .into_iter()
                 .filter_map(|(is_assumed, assumption)| is_assumed.then_some(assumption))
                 .collect(),
+            lanes: request.lanes,
         })
     }
 
@@ -114,7 +118,7 @@ impl Coalescing {
         let lanes = if *self.pattern == Pattern::Uniform {
             1
         } else {
-            32
+            u64::from(self.lanes)
         };
         let least = bytes.saturating_mul(lanes).div_ceil(32);
         self.sectors.map(|_| least)

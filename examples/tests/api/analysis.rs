@@ -2,8 +2,10 @@ use ptx_analysis::calls::CallGraph;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::dataflow::{JoinSemiLattice, SparseAnalysis, SparseSolver, solve_sparse};
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::memory_access::requests::existing_lanes;
 use ptx_analysis::source_lines::{SourceLines, file_number};
 use ptx_analysis::ssa::ValueId;
+use ptx_analysis::values::LaunchBounds;
 use ptx_ir::facts::{Facts, ModuleFacts};
 use ptx_ir::{Operand, StmtId};
 
@@ -155,4 +157,14 @@ fn statements_of_inline_assembly() {
         .map(|(id, _)| assembly.contains(id))
         .collect();
     assert_eq!(inside, [false, false, true, false]);
+}
+
+/// The lanes of a warp that exist in CTAs that are smaller than a warp.
+#[test]
+fn lanes_of_small_blocks() {
+    let text = b".version 8.0 .target sm_80 .entry k() .maxntid 8 { ret; }";
+    let module = ptx_parse::parse(text).module;
+    let facts = ModuleFacts::new(&module);
+    let bounds = LaunchBounds::of(facts.function(module.function("k").unwrap()).unwrap());
+    assert_eq!((bounds.lanes(), existing_lanes(bounds.lanes())), (8, 0xff));
 }

@@ -3,7 +3,7 @@
 use ptx_isa::SpecialReg;
 
 use super::Context;
-use super::requests::{LANES, Passes, passes, sectors};
+use super::requests::{LANES, Passes, existing_lanes, passes, sectors};
 use crate::values::{Affine, AffineSymbol, AffineSymbolId};
 
 /// The access pattern of the lanes of a warp.
@@ -51,6 +51,8 @@ pub struct Request {
     pub pattern: Pattern,
     /// The offset of each lane from the address of the first lane.
     pub offsets: [i64; LANES],
+    /// The maximum number of lanes that exist, which are the first ones: fewer than 32 if the kernel only allows CTAs that are smaller than a warp.
+    pub lanes: u32,
     /// The number of bytes that each lane accesses.
     pub bytes: u64,
     /// The assumptions on which this depends.
@@ -58,16 +60,16 @@ pub struct Request {
 }
 
 impl Request {
-    /// The number of distinct 32-byte sectors, if all lanes are active and the lowest address is at the start of a sector.
+    /// The number of distinct 32-byte sectors, if all existing lanes are active and the lowest address is at the start of a sector.
     #[must_use]
     pub fn sectors(&self) -> u64 {
-        sectors(&self.addresses(), self.bytes, u32::MAX)
+        sectors(&self.addresses(), self.bytes, self.existing())
     }
 
-    /// The number of passes over shared memory, if all lanes are active.
+    /// The number of passes over shared memory, if all existing lanes are active.
     #[must_use]
     pub fn passes(&self) -> Passes {
-        passes(&self.addresses(), self.bytes, u32::MAX)
+        passes(&self.addresses(), self.bytes, self.existing())
     }
 
     /// The degree of bank conflicts: the ratio of the passes to the passes without bank conflicts.
@@ -77,9 +79,15 @@ impl Request {
         passes.all.div_ceil(passes.least.max(1))
     }
 
+    /// The set of the lanes that exist.
+    fn existing(&self) -> u32 {
+        existing_lanes(self.lanes)
+    }
+
     /// The distances of the lanes from the lowest address.
     fn addresses(&self) -> [u64; LANES] {
-        let lowest = self.offsets.iter().min().copied().unwrap_or(0);
+        let existing = self.offsets.iter().take(self.lanes as usize);
+        let lowest = existing.min().copied().unwrap_or(0);
         self.offsets
             .map(|offset| offset.wrapping_sub(lowest) as u64)
     }
@@ -108,6 +116,7 @@ impl Context<'_> {
                 LaneValue::Unknown => return None,
             }
         }
+        let lanes = self.values.bounds().lanes();
         let threads = self.values.bounds().threads;
         let depends_on_thread = factors != [0; 3];
         let offsets = match threads {
@@ -120,8 +129,9 @@ impl Context<'_> {
             offset << unused_bits >> unused_bits
         });
         Some(Request {
-            pattern: pattern(&offsets, bytes),
+            pattern: pattern(&offsets, lanes, bytes),
             offsets,
+            lanes,
             bytes,
             assumptions: Assumptions {
                 one_dimension: depends_on_thread && threads.is_none(),
@@ -167,9 +177,9 @@ fn offsets_in_cta(threads: [u32; 3], factors: [i64; 3]) -> Option<[i64; LANES]> 
         .then_some(offsets)
 }
 
-fn pattern(offsets: &[i64; LANES], bytes: u64) -> Pattern {
-    let stride = offsets[1];
-    let mut lanes = (0i64..).zip(offsets);
+fn pattern(offsets: &[i64; LANES], lanes: u32, bytes: u64) -> Pattern {
+    let stride = if lanes == 1 { 0 } else { offsets[1] };
+    let mut lanes = (0i64..i64::from(lanes)).zip(offsets);
     if !lanes.all(|(lane, &offset)| offset == lane.wrapping_mul(stride)) {
         Pattern::Scattered
     } else if stride == 0 {

@@ -18,6 +18,16 @@ pub struct Passes {
     pub least: u64,
 }
 
+/// The set of the first lanes of a warp, as a mask.
+#[must_use]
+pub const fn existing_lanes(count: u32) -> u32 {
+    match count {
+        0 => 0,
+        1..32 => (1 << count) - 1,
+        _ => u32::MAX,
+    }
+}
+
 /// The number of distinct 32-byte sectors that the lanes of a mask access; each lane accesses the same number of bytes at its address.
 ///
 /// ```

@@ -101,6 +101,23 @@ fn shapes_of_blocks() {
     let found = request_of(&all);
     assert!(!found.assumptions.one_dimension && !found.assumptions.no_wrap);
     assert_eq!((found.pattern, found.sectors()), (Pattern::Scattered, 4));
+    // There are 8 lanes.
+    for directives in [".reqntid 8", ".maxntid 8", ".maxntid 4, 2"] {
+        let strided = "mad.wide.u32 %d2, %r1, 32, %d0;\nld.global.u32 %r3, [%d2];";
+        let (pattern, sectors, _) = request(directives, strided).unwrap();
+        assert_eq!(
+            (pattern, sectors),
+            (Pattern::Strided(32), 8),
+            "{directives}"
+        );
+        let consecutive = "mad.wide.u32 %d2, %r1, 4, %d0;\nld.global.u32 %r3, [%d2];";
+        let (pattern, sectors, _) = request(directives, consecutive).unwrap();
+        assert_eq!(
+            (pattern, sectors),
+            (Pattern::Consecutive, 1),
+            "{directives}"
+        );
+    }
     // Warps differ.
     assert_eq!(request(".reqntid 24, 8, 1", body), None);
 }

@@ -6,6 +6,8 @@ use ptx_isa::Directive;
 /// The maximum number of threads of a CTA in each dimension and in total.
 const MOST: [u32; 3] = [1024, 1024, 64];
 const MOST_TOGETHER: u32 = 1024;
+/// The number of threads of a whole warp.
+const LANES: u32 = 32;
 
 /// The CTA sizes that a kernel allows.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +57,21 @@ impl LaunchBounds {
             }
         }
         bounds
+    }
+
+    /// The maximum number of threads of a warp: fewer than 32 only if CTAs are smaller than a warp.
+    ///
+    /// ```
+    /// use ptx_dataflow::values::LaunchBounds;
+    /// assert_eq!(LaunchBounds::ANY.lanes(), 32);
+    /// ```
+    #[must_use]
+    pub const fn lanes(&self) -> u32 {
+        match self.most {
+            0 => 1,
+            most @ 1..LANES => most,
+            _ => LANES,
+        }
     }
 
     /// The maximum number of threads in a dimension.

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::memory_access::Access;
-use ptx_analysis::memory_access::requests::{LANES, Passes, passes, sectors};
+use ptx_analysis::memory_access::requests::{LANES, Passes, existing_lanes, passes, sectors};
 use ptx_analysis::threads::ThreadValues;
 use ptx_ir::EntityId as _;
 use ptx_ir::facts::Facts;
@@ -48,6 +48,8 @@ pub(crate) struct Lanes {
     pub(crate) offsets: [i64; LANES],
     /// The set of the lanes that access memory.
     pub(crate) mask: u32,
+    /// The maximum number of lanes of a warp that exist.
+    existing: u32,
     /// The number of bytes that each lane accesses.
     pub(crate) bytes: u64,
     /// The addresses are affine in the thread indices.
@@ -79,7 +81,8 @@ impl Lanes {
                 }
             }
         }
-        let existing_lanes = u32::MAX >> (LANES - threads.samples().len().min(LANES));
+        let existing = cx.values()?.bounds().lanes();
+        let existing_lanes = existing_lanes(existing);
         let first_warp = set as u32 & existing_lanes;
         let second_warp = (set >> LANES) as u32;
         let (first_thread, mut mask) = match (first_warp, second_warp) {
@@ -114,6 +117,7 @@ impl Lanes {
         Some(Self {
             offsets,
             mask,
+            existing,
             bytes,
             is_affine: access.request.is_some(),
             assumes_one_dimension,
@@ -208,8 +212,9 @@ fn row_lanes(facts: &Facts<'_>) -> u32 {
 /// Returns a help text with its assumptions.
 pub(crate) fn with_assumptions(help: &str, lanes: &Lanes) -> String {
     if lanes.assumes_one_dimension {
+        let count = lanes.existing;
         format!(
-            "{help}; this assumes at least 32 threads in dimension x, because the CTA size is not specified with `.reqntid`"
+            "{help}; this assumes at least {count} threads in dimension x, because the CTA size is not specified with `.reqntid`"
         )
     } else {
         help.into()
