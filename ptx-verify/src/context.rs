@@ -8,7 +8,7 @@ use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
 use ptx_ir::ConstKind;
 use ptx_ir::raw::query::Environment;
-use ptx_ir::{Body, Diagnostic, Module, Operand, OperandPool, StmtId};
+use ptx_ir::{Body, Diagnostic, FuncId, Module, Operand, OperandPool, StmtId};
 use ptx_isa::{PtxVersion, TargetOption};
 use smallvec::SmallVec;
 
@@ -27,13 +27,26 @@ pub(crate) struct Context<'m> {
     findings: Vec<Finding>,
     /// The text of the current statement if an edit changed or inserted it.
     edited_text: Option<Rc<[u8]>>,
-    features: IndexMap<Feature, FeatureUse, DefaultHashBuilder>,
+    features: IndexMap<Feature, FeatureUses, DefaultHashBuilder>,
+    /// The function whose header or body is checked.
+    function: Option<FuncId>,
 }
 
 /// The uses of a feature that not all versions and targets have.
+#[derive(Default)]
+pub(crate) struct FeatureUses(Vec<FeatureUse>);
+
+impl FeatureUses {
+    /// The uses in the order in which they were found.
+    pub(crate) fn all(&self) -> &[FeatureUse] {
+        &self.0
+    }
+}
+
+/// A use of a feature, and the function that contains it.
 pub(crate) struct FeatureUse {
-    pub(crate) first: Location,
-    pub(crate) count: usize,
+    pub(crate) location: Location,
+    pub(crate) function: Option<FuncId>,
 }
 
 impl<'m> Context<'m> {
@@ -45,6 +58,7 @@ impl<'m> Context<'m> {
             findings: Vec::new(),
             edited_text: None,
             features: IndexMap::default(),
+            function: None,
         }
     }
 
@@ -58,6 +72,11 @@ impl<'m> Context<'m> {
             self.module
                 .has_target_option(TargetOption::TexmodeIndependent)
         })
+    }
+
+    /// Begins to check the header or the body of a function, or, with `None`, what is outside of functions.
+    pub(crate) fn enter_function(&mut self, function: Option<FuncId>) {
+        self.function = function;
     }
 
     /// Begins to check a statement. Only an edited statement is printed.
@@ -101,11 +120,9 @@ impl<'m> Context<'m> {
         if feature.is_everywhere() {
             return;
         }
-        let first_use = FeatureUse {
-            first: location,
-            count: 0,
-        };
-        self.features.entry(feature).or_insert(first_use).count += 1;
+        let function = self.function;
+        let uses = self.features.entry(feature).or_default();
+        uses.0.push(FeatureUse { location, function });
         if !feature.is_in(self.environment) {
             self.report(location, feature);
         }
@@ -117,7 +134,7 @@ impl<'m> Context<'m> {
     }
 
     /// Returns the used features that not all versions and targets have, in the order of their first use.
-    pub(crate) fn into_features(self) -> impl Iterator<Item = (Feature, FeatureUse)> {
+    pub(crate) fn into_features(self) -> impl Iterator<Item = (Feature, FeatureUses)> {
         self.features.into_iter()
     }
 }

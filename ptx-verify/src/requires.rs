@@ -6,9 +6,9 @@ use core::fmt;
 use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
 use ptx_ir::raw::query::Queries;
-use ptx_ir::{Body, FuncId, InstId, Module, SigId, Span, Statement};
+use ptx_ir::{Body, FuncId, InstId, Module, Operand, SigId, Span, Statement};
 use ptx_isa::internals::{InstQuery, TargetSet};
-use ptx_isa::{PtxVersion, Target};
+use ptx_isa::{PtxVersion, SpecialReg, Target};
 
 use crate::Options;
 use crate::availability::Availability;
@@ -21,26 +21,35 @@ use crate::rules::{check_module, check_statement};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reason {
     what: String,
-    span: Span,
-    count: usize,
+    /// The uses in the order of the source.
+    spans: Vec<Span>,
     availability: Availability,
 }
 
 impl Reason {
-    /// The mnemonic, or a description of the declaration or directive.
+    /// The mnemonic, with the special register that it reads if that has the requirement, or a description of the declaration or directive.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
     }
 
     ptx_isa::getters! {
-        const;
-        /// The first occurrence, counted from the start of the source.
-        span: Span = span;
-        /// The number of occurrences in the module.
-        count: usize = count;
+        /// All occurrences in the order of the source, counted from its start.
+        spans: &[Span] = &spans;
         /// The versions and targets that have the instruction or feature.
         availability: &Availability = &availability;
+    }
+
+    /// The first occurrence, counted from the start of the source.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.spans.first().copied().unwrap_or_default()
+    }
+
+    /// The number of occurrences in the module.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.spans.len()
     }
 }
 
@@ -54,7 +63,7 @@ pub struct Requirements {
     uses: Vec<Use>,
 }
 
-/// The first use of an instruction in a function.
+/// The first use of an instruction or feature in a function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Use {
     function: FuncId,
@@ -71,7 +80,8 @@ impl Requirements {
     }
 
     ptx_isa::getters! {
-        /// The versions and targets for which each function that the module defines is legal, in the order of the source.
+        /// The versions and targets for which the header and the body of each function that the module defines are legal, in the order of the source.
+        /// What is outside of the function, such as the variables of the module that it names, is not counted.
         functions: &[(FuncId, Availability)] = &functions;
         /// The features that not all versions and targets have, in the order of the source.
         reasons: &[Reason] = &reasons;
@@ -137,12 +147,16 @@ pub fn requires(module: &Module) -> Requirements {
     let environment = Options::default().environment(module);
     let mut context = Context::new(module, environment);
     check_module(&mut context);
-    let mut functions = Vec::new();
     for (id, _, body) in module.definitions() {
-        functions.push((id, collector.add_body(&mut context, id, body)));
+        context.enter_function(Some(id));
+        collector.add_body(&mut context, id, body);
     }
     collector.add_features(context);
     let (reasons, uses) = collector.finish();
+    let functions = module
+        .definitions()
+        .map(|(id, ..)| (id, availability_of(id, &reasons, &uses)))
+        .collect();
     let mut availability = Availability::everywhere();
     for reason in &reasons {
         availability.restrict(&reason.availability);
@@ -155,10 +169,23 @@ pub fn requires(module: &Module) -> Requirements {
     }
 }
 
+/// Returns the versions and targets that have everything that a function uses. `uses` are in the order of the functions.
+fn availability_of(function: FuncId, reasons: &[Reason], uses: &[Use]) -> Availability {
+    let mut availability = Availability::everywhere();
+    let first = uses.partition_point(|first_use| first_use.function < function);
+    let uses = uses.iter().skip(first);
+    for first_use in uses.take_while(|first_use| first_use.function == function) {
+        if let Some(reason) = reasons.get(first_use.reason as usize) {
+            availability.restrict(&reason.availability);
+        }
+    }
+    availability
+}
+
 /// The identity of a requirement. Uses with equal keys are counted together.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
-    Instruction(SigId, Availability),
+    Instruction(SigId, Option<SpecialReg>, Availability),
     Feature(Feature),
 }
 
@@ -176,47 +203,41 @@ struct Collector<'m> {
 }
 
 impl<'m> Collector<'m> {
-    /// Adds the requirements of the instructions of a body, and those of its other statements to the context. Returns the availability of the
-    /// instructions.
-    fn add_body(
-        &mut self,
-        context: &mut Context<'m>,
-        function: FuncId,
-        body: &'m Body,
-    ) -> Availability {
+    /// Adds the requirements of the instructions of a body, and those of its other statements to the context.
+    fn add_body(&mut self, context: &mut Context<'m>, function: FuncId, body: &'m Body) {
         self.queries.enter(self.module, function, body);
-        let mut availability = Availability::everywhere();
         for (stmt, statement) in body.statements() {
             let span = body.source_span(stmt);
             let Statement::Inst(id) = statement else {
                 check_statement(context, body, statement, span);
                 continue;
             };
-            let Some(index) = self.requirement(body, id) else {
-                continue;
-            };
-            let Some((_, reason)) = self.reasons.get_index_mut(index as usize) else {
-                continue;
-            };
-            if reason.count == 0 {
-                reason.span = span;
-            }
-            reason.count += 1;
-            if self.last_seen.len() <= index as usize {
-                self.last_seen.resize(index as usize + 1, None);
-            }
-            if let Some(last) = self.last_seen.get_mut(index as usize)
-                && last.replace(function) != Some(function)
-            {
-                availability.restrict(&reason.availability);
-                self.uses.push(Use {
-                    function,
-                    reason: index,
-                    span,
-                });
+            if let Some(index) = self.requirement(body, id) {
+                self.add_use(index, Some(function), span);
             }
         }
-        availability
+    }
+
+    /// Adds a use of the requirement with an index.
+    fn add_use(&mut self, index: u32, function: Option<FuncId>, span: Span) {
+        if let Some((_, reason)) = self.reasons.get_index_mut(index as usize) {
+            reason.spans.push(span);
+        }
+        let Some(function) = function else {
+            return;
+        };
+        if self.last_seen.len() <= index as usize {
+            self.last_seen.resize(index as usize + 1, None);
+        }
+        if let Some(last) = self.last_seen.get_mut(index as usize)
+            && last.replace(function) != Some(function)
+        {
+            self.uses.push(Use {
+                function,
+                reason: index,
+                span,
+            });
+        }
     }
 
     /// Returns the index of the requirement of an instruction.
@@ -231,13 +252,17 @@ impl<'m> Collector<'m> {
         let operands = body.operands(id);
         queries.answer(module, body, sig, operands, |query| {
             let availability = availability(query)?;
-            let key = Key::Instruction(sig, availability.clone());
+            let register = special_register(body, operands);
+            let key = Key::Instruction(sig, register, availability.clone());
             let entry = reasons.entry(key);
             let index = entry.index() as u32;
+            let mnemonic = module.signature(sig).text();
             entry.or_insert_with(|| Reason {
-                what: module.signature(sig).text().to_string(),
-                span: Span::default(),
-                count: 0,
+                what: match register {
+                    Some(register) => format!("{mnemonic} with {}", register.text()),
+                    None => mnemonic.to_string(),
+                },
+                spans: Vec::new(),
                 availability,
             });
             Some(index)
@@ -247,13 +272,17 @@ impl<'m> Collector<'m> {
     /// Adds the features that the rules required.
     fn add_features(&mut self, context: Context<'_>) {
         for (feature, uses) in context.into_features() {
-            let reason = Reason {
+            let entry = self.reasons.entry(Key::Feature(feature));
+            let index = entry.index() as u32;
+            entry.or_insert_with(|| Reason {
                 what: feature.to_string(),
-                span: self.locator.span(uses.first),
-                count: uses.count,
+                spans: Vec::new(),
                 availability: Availability::new(|v| feature.targets(v)),
-            };
-            self.reasons.insert(Key::Feature(feature), reason);
+            });
+            for feature_use in uses.all() {
+                let span = self.locator.span(feature_use.location);
+                self.add_use(index, feature_use.function, span);
+            }
         }
     }
 
@@ -268,7 +297,10 @@ impl<'m> Collector<'m> {
             .enumerate()
             .filter(|(_, reason)| reason.availability != everywhere)
             .collect();
-        reasons.sort_by_key(|(_, reason)| reason.span.start);
+        for (_, reason) in &mut reasons {
+            reason.spans.sort_by_key(|span| span.start);
+        }
+        reasons.sort_by_key(|(_, reason)| reason.span().start);
         for (new, (old, _)) in reasons.iter().enumerate() {
             if let Some(new_index) = new_indices.get_mut(*old) {
                 *new_index = Some(new as u32);
@@ -283,11 +315,32 @@ impl<'m> Collector<'m> {
             first_use.reason = index.unwrap_or_default();
             index.is_some()
         });
+        // The headers of all functions precede the bodies in `uses`, and features follow instructions. A feature of a header and a body occurs twice.
+        uses.sort_by_key(|first_use| (first_use.function, first_use.span.start));
+        let mut seen = vec![None; reasons.len()];
+        uses.retain(|first_use| {
+            seen.get_mut(first_use.reason as usize)
+                .is_some_and(|last| last.replace(first_use.function) != Some(first_use.function))
+        });
         (
             reasons.into_iter().map(|(_, reason)| reason).collect(),
             uses,
         )
     }
+}
+
+/// Returns the first special register among operands.
+fn special_register(body: &Body, operands: &[Operand]) -> Option<SpecialReg> {
+    operands.iter().find_map(|operand| {
+        let operand = match operand {
+            Operand::Component(_, register) => body.pool().get(*register),
+            operand => *operand,
+        };
+        match operand {
+            Operand::Special(register) => Some(register),
+            _ => None,
+        }
+    })
 }
 
 /// Returns the versions and targets for which an instruction is legal; `None` if it is legal for no version and target.

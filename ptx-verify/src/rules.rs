@@ -35,7 +35,9 @@ fn check_item(context: &mut Context<'_>, item: Item, span: Span) {
         }
         Item::Function(id) => {
             if let Some(function) = module.functions().get(id) {
+                context.enter_function(Some(id));
                 interface::check(context, id, function, span);
+                context.enter_function(None);
             }
         }
         Item::Directive(id) => {

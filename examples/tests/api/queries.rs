@@ -168,3 +168,18 @@ fn parameters_with_alignment() {
     let text = String::from_utf8_lossy(&text);
     assert!(text.contains(".param .align 16 .f32 values[4]"), "{text}");
 }
+
+/// All places that require a feature.
+#[test]
+fn places_of_a_requirement() {
+    let text =
+        b".version 8.7 .target sm_90 .entry k() { griddepcontrol.wait; griddepcontrol.wait; ret; }";
+    let module = ptx_parse::parse(text).module;
+    let needs = ptx_verify::requires(&module);
+    let starts: Vec<u32> = needs.reasons()[0]
+        .spans()
+        .iter()
+        .map(|span| span.start)
+        .collect();
+    assert_eq!(starts, [40, 61]);
+}

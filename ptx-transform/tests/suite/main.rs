@@ -12,6 +12,7 @@ mod instrument;
 mod link;
 mod names;
 mod preheader;
+mod requirements;
 
 use test_support::corpus as files;
 use test_support::edits;
