@@ -31,7 +31,7 @@ fn statistics() {
             {"space": "global", "access": "write", "bytes": 4, "vector": 1, "count": 1},
             {"space": "param", "access": "read", "bytes": 8, "vector": 1, "count": 1},
         ],
-        "requires": [{"target": "sm_10", "ptx": "1.0", "toolkit": "CUDA 1.0"}],
+        "requires": [{"target": "sm_10", "ptx": "1.4", "toolkit": "CUDA 2.2"}],
     });
     let one = serde_json::json!({
         "schema": 1, "kind": "file", "file": file, "files": 1,
