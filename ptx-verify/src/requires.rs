@@ -48,7 +48,7 @@ impl Reason {
 
     /// The number of occurrences in the module.
     #[must_use]
-    pub const fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.spans.len()
     }
 }
