@@ -89,8 +89,21 @@ pub struct Cause {
     pub column: u32,
     /// The number of its uses.
     pub count: usize,
+    /// The lines of its uses in ascending order, each once.
+    pub lines: Vec<u32>,
     /// The lowest target of each architecture family.
     pub minimal: Vec<Pair>,
+}
+
+/// An instruction that is not legal in any version on any target.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Illegal {
+    /// The line, counted from 1.
+    pub line: u32,
+    /// The column in bytes, counted from 1.
+    pub column: u32,
 }
 
 /// The requirements of a module.
@@ -110,6 +123,8 @@ pub struct Report<'m> {
     pub functions: Vec<Function<'m>>,
     /// The features that are not available everywhere.
     pub reasons: Vec<Cause>,
+    /// The instructions that are not legal in any version on any target. The requirements do not include them.
+    pub illegal: Vec<Illegal>,
     /// The features that make the file illegal on the requested target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
@@ -164,6 +179,7 @@ impl<'m> Report<'m> {
                 line: start.line,
                 column: start.column,
                 count: reason.count(),
+                lines: lines_of(reason, &lines),
                 minimal: minimal.of(reason.availability()),
             }
         };
@@ -193,6 +209,17 @@ impl<'m> Report<'m> {
             pairs: requirements.module().pairs().map(Pair::new).collect(),
             functions,
             reasons,
+            illegal: requirements
+                .illegal()
+                .iter()
+                .map(|span| {
+                    let start = lines.position(span.start);
+                    Illegal {
+                        line: start.line,
+                        column: start.column,
+                    }
+                })
+                .collect(),
             blocked,
         }
     }
@@ -212,13 +239,38 @@ pub fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
         .unwrap_or_default()
 }
 
+/// The lines of the uses of a feature, each once.
+fn lines_of(reason: &Reason, lines: &LineIndex) -> Vec<u32> {
+    let spans = reason.spans().iter();
+    let mut lines: Vec<u32> = spans.map(|span| lines.position(span.start).line).collect();
+    lines.dedup();
+    lines
+}
+
+/// The number of lines that the text of a reason lists.
+const MOST_LINES: usize = 8;
+
 impl Cause {
-    /// `12:5: cp.async.wait_all (2 times): sm_80 from PTX 7.0`
+    /// `12:5: cp.async.wait_all (2 times): sm_80 from PTX 7.0; also in line 14`
     #[must_use]
     pub fn text(&self) -> String {
         let (line, column) = (self.line, self.column);
         let reason = reason(&self.what, self.count, &self.minimal);
-        format!("{line}:{column}: {reason}")
+        let mut text = format!("{line}:{column}: {reason}");
+        let further = self.lines.get(1..).unwrap_or_default();
+        let listed: Vec<String> = further
+            .iter()
+            .take(MOST_LINES)
+            .map(u32::to_string)
+            .collect();
+        if !listed.is_empty() {
+            let noun = if further.len() == 1 { "line" } else { "lines" };
+            text += &format!("; also in {noun} {}", listed.join(", "));
+        }
+        if further.len() > MOST_LINES {
+            text += &format!(" and {} more", further.len() - MOST_LINES);
+        }
+        text
     }
 }
 

@@ -61,6 +61,7 @@ pub struct Requirements {
     reasons: Vec<Reason>,
     /// The uses in the order of the functions.
     uses: Vec<Use>,
+    illegal: Vec<Span>,
 }
 
 /// The first use of an instruction or feature in a function.
@@ -85,6 +86,8 @@ impl Requirements {
         functions: &[(FuncId, Availability)] = &functions;
         /// The features that not all versions and targets have, in the order of the source.
         reasons: &[Reason] = &reasons;
+        /// The instructions that are illegal for all versions and targets, in the order of the source. The requirements do not include them.
+        illegal: &[Span] = &illegal;
     }
 
     /// The requirements of a function, each with its first use in the function, in the order of the source.
@@ -123,7 +126,8 @@ impl Requirements {
     }
 }
 
-/// Returns the requirements of a module. Instructions that are illegal for all versions and targets are ignored. Linear in the module.
+/// Returns the requirements of a module. Instructions that are illegal for all versions and targets are not included; [`Requirements::illegal`]
+/// lists them. Linear in the module.
 ///
 /// ```
 /// use ptx_isa::{PtxVersion, Target};
@@ -143,6 +147,7 @@ pub fn requires(module: &Module) -> Requirements {
         reasons: IndexMap::default(),
         last_seen: Vec::new(),
         uses: Vec::new(),
+        illegal: Vec::new(),
     };
     let environment = Options::default().environment(module);
     let mut context = Context::new(module, environment);
@@ -152,6 +157,7 @@ pub fn requires(module: &Module) -> Requirements {
         collector.add_body(&mut context, id, body);
     }
     collector.add_features(context);
+    let illegal = core::mem::take(&mut collector.illegal);
     let (reasons, uses) = collector.finish();
     let functions = module
         .definitions()
@@ -166,6 +172,7 @@ pub fn requires(module: &Module) -> Requirements {
         functions,
         reasons,
         uses,
+        illegal,
     }
 }
 
@@ -200,6 +207,7 @@ struct Collector<'m> {
     last_seen: Vec<Option<FuncId>>,
     /// The first uses of instructions in each function. Reasons are numbered by their index in `reasons`.
     uses: Vec<Use>,
+    illegal: Vec<Span>,
 }
 
 impl<'m> Collector<'m> {
@@ -212,8 +220,9 @@ impl<'m> Collector<'m> {
                 check_statement(context, body, statement, span);
                 continue;
             };
-            if let Some(index) = self.requirement(body, id) {
-                self.add_use(index, Some(function), span);
+            match self.requirement(body, id) {
+                Some(index) => self.add_use(index, Some(function), span),
+                None => self.illegal.push(span),
             }
         }
     }

@@ -128,3 +128,79 @@ fn retargeting() {
         run.err
     );
 }
+
+#[test]
+fn texts_with_errors_have_no_certain_answer() {
+    for text in ["hello world\n", "", "# Title\n\nSome *text*.\n"] {
+        let run = with_input(&["requires", "-"], text.as_bytes());
+        assert_eq!((run.status, run.out.as_str()), (1, ""), "{text}");
+        assert!(
+            run.err.contains("1 error, which `ptxkit check` explains"),
+            "{}",
+            run.err
+        );
+    }
+    // What is legal is reported, and the broken instruction is not passed over in silence.
+    for broken in [
+        "add.s32 %r;",
+        "mul.u32 %r, %r, %r;",
+        "frobnicate.u32 %r, %r;",
+    ] {
+        let text = CLUSTERS.replace("ret;", &format!(".reg .b32 %r; {broken} ret;"));
+        let run = with_input(&["requires", "-"], text.as_bytes());
+        assert_eq!(run.status, 1, "{broken}");
+        assert!(
+            run.out.contains("sm_90 and newer from PTX 7.8"),
+            "{}",
+            run.out
+        );
+        assert!(
+            run.err.contains("1 error, which `ptxkit check` explains"),
+            "{broken}: {}",
+            run.err
+        );
+    }
+}
+
+#[test]
+fn reasons_list_all_lines() {
+    let text = CLUSTERS.replace(
+        "ret;",
+        ".reg .b32 %r;\nmov.u32 %r, %cluster_ctarank;\ngriddepcontrol.wait;\nmov.u32 %r, %cluster_ctarank;\nret;",
+    );
+    let run = with_input(&["requires", "-"], text.as_bytes());
+    assert!(
+        run.out.contains(
+            "mov.u32 with %cluster_ctarank (2 times): sm_90 from PTX 7.8; also in line 8"
+        ),
+        "{}",
+        run.out
+    );
+    let run = with_input(&["requires", "--json", "-"], text.as_bytes());
+    let reasons = objects(&run.out)[0]["reasons"].clone();
+    let lines = |what: &str| {
+        let reasons = reasons.as_array().expect("a list");
+        let reason = reasons.iter().find(|r| r["what"] == what);
+        reason.expect(what)["lines"].clone()
+    };
+    assert_eq!(lines("griddepcontrol.wait"), serde_json::json!([5, 7]));
+}
+
+#[test]
+fn requirements_of_one_kernel() {
+    let text = format!("{CLUSTERS}.entry plain() .maxntid 32 {{ ret; }}\n");
+    let run = with_input(&["requires", "--kernel", "plain", "-"], text.as_bytes());
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(
+        run.out.contains("plain: sm_10 and newer from PTX 1.3"),
+        "{}",
+        run.out
+    );
+    assert!(
+        run.out.contains("`.maxntid`: sm_10 from PTX 1.3") && !run.out.contains("griddepcontrol"),
+        "{}",
+        run.out
+    );
+    let run = with_input(&["requires", "--kernel", "none", "-"], text.as_bytes());
+    assert_eq!(run.status, 2);
+}
