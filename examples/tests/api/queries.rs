@@ -183,3 +183,12 @@ fn places_of_a_requirement() {
         .collect();
     assert_eq!(starts, [40, 61]);
 }
+
+#[test]
+fn illegal_instructions_are_not_requirements() {
+    let text = b".version 8.7 .target sm_90 .entry k() { .reg .f32 f; fma.f32 f, f, f, f; ret; }";
+    let module = ptx_parse::parse(text).module;
+    let needs = ptx_verify::requires(&module);
+    let starts: Vec<u32> = needs.illegal().iter().map(|span| span.start).collect();
+    assert_eq!(starts, [53]);
+}
