@@ -48,6 +48,8 @@ pub(crate) struct SharedSizes {
 
 /// The least alignment of the bytes that a launch adds.
 const DYNAMIC_ALIGN: u64 = 16;
+/// The alignment of the shared memory of a CTA on GPUs. Kernels without variables of a size rely on it.
+const MEMORY_ALIGN: u64 = 1 << 10;
 
 impl Declarations {
     pub(super) fn add(&mut self, name: Name, size: Option<u64>, align: u64, users: Users) {
@@ -83,13 +85,26 @@ impl Declarations {
         let sizes = SharedSizes {
             kernels: kernels.iter().map(|(&id, l)| (id, l.bytes())).collect(),
             common: common.bytes(),
-            dynamic: max_bytes
-                .checked_next_multiple_of(align)
-                .unwrap_or(u64::MAX),
+            dynamic: 0,
             align,
+        };
+        let sizes = SharedSizes {
+            dynamic: sizes.dynamic_offset(max_bytes, self.user_of_added()),
+            ..sizes
         };
         addresses.extend(added.map(|variable| (variable.name, sizes.dynamic)));
         (addresses, sizes)
+    }
+
+    /// The only kernel that uses the bytes that a launch adds.
+    fn user_of_added(&self) -> Option<FuncId> {
+        let mut users = self.0.iter().filter(|variable| variable.size.is_none());
+        let Users::One(kernel) = users.next()?.users else {
+            return None;
+        };
+        users
+            .all(|variable| variable.users == Users::One(kernel))
+            .then_some(kernel)
     }
 
     fn sized(&self) -> impl Iterator<Item = (&Declared, u64)> {
@@ -99,6 +114,21 @@ impl Declarations {
 }
 
 impl SharedSizes {
+    /// The offset of the bytes that a launch adds, which is not before `start`. Modulo [`MEMORY_ALIGN`], it is that on a GPU for the only kernel that uses
+    /// them, and 0 for several kernels.
+    fn dynamic_offset(&self, start: u64, user: Option<FuncId>) -> u64 {
+        let align = self.align.max(MEMORY_ALIGN);
+        let remainder = user.map_or(0, |kernel| {
+            let end = self.needed(kernel, 0).checked_next_multiple_of(self.align);
+            end.map_or(0, |end| end % align)
+        });
+        start
+            .saturating_sub(remainder)
+            .checked_next_multiple_of(align)
+            .and_then(|offset| offset.checked_add(remainder))
+            .unwrap_or(u64::MAX)
+    }
+
     /// The bytes that a launch of a kernel needs: those of its variables, and those that the launch adds.
     pub(crate) fn needed(&self, kernel: FuncId, added: u32) -> u64 {
         let end_of_kernel = self.kernels.get(&kernel).copied().unwrap_or(self.common);

@@ -102,3 +102,41 @@ fn a_kernel_does_not_reach_the_variables_of_others() {
     let error = run("beyond", 0).unwrap_err();
     assert_eq!(error.reason, StopReason::OutOfBounds(1024));
 }
+
+/// The offset, modulo 1024, of the bytes that a launch adds for the kernel `user`.
+fn added_offset(user: &str, declared: &str) -> u32 {
+    let kernel = |name: &str, declared: &str| {
+        let added = if name == user || user == "both" {
+            "mov.u32 a, added;"
+        } else {
+            "mov.u32 a, 0;"
+        };
+        format!(
+            ".visible .entry {name}(.param .u64 data)\n{{\n.reg .u64 out;\n.reg .u32 a;\n{declared}\n\
+             ld.param.u64 out, [data];\n{added}\nand.b32 a, a, 1023;\nst.global.u32 [out], a;\nret;\n}}\n"
+        )
+    };
+    let text = format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n.extern .shared .align 16 .b8 added[];\n{}{}",
+        kernel("plain", ""),
+        kernel("own", declared),
+    );
+    let module = ptx_parse::parse_str(&text).into_result().unwrap();
+    let mut machine = Machine::new(&module);
+    let data = machine.allocate(4).unwrap();
+    let name = if user == "both" { "plain" } else { user };
+    let mut launch = Launch::new(name).argument(data.to_le_bytes());
+    launch.shared = 64;
+    machine.launch(&launch).unwrap();
+    machine.read_slice::<u32>(data, 1).unwrap()[0]
+}
+
+/// Copies of tensors and matrix descriptors need the alignment of the memory of a CTA, which GPUs give to a kernel without variables of a size.
+#[test]
+fn a_launch_adds_memory_at_the_offset_of_gpus() {
+    let declared = ".shared .align 4 .b8 cell[20];\nst.shared.u32 [cell], 1;";
+    assert_eq!(added_offset("plain", declared), 0);
+    assert_eq!(added_offset("own", declared), 32);
+    assert_eq!(added_offset("both", declared), 0);
+    assert_eq!(added_offset("own", ""), 0);
+}
