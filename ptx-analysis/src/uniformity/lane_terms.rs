@@ -99,8 +99,9 @@ impl<'e, 'a> Terms<'e, 'a> {
         }
         let (evaluation, block) = (self.evaluation, self.site.block);
         let bits = match self.site.facts.operand(index.into())?.operand {
-            Operand::Small(_) | Operand::Imm(_) | Operand::Symbol(_) | Operand::Var(_) => {
-                LaneBits::uniform(Uniformity::Grid)
+            Operand::Small(_) | Operand::Imm(_) => LaneBits::uniform(Uniformity::Grid),
+            operand @ (Operand::Symbol(_) | Operand::Var(_)) => {
+                LaneBits::uniform(evaluation.symbol_address(operand))
             }
             Operand::Special(register) => evaluation.special_lanes(register, None, block),
             Operand::Component(selector, inner) => {

@@ -265,10 +265,19 @@ impl<'a> Evaluation<'a> {
                     _ => Uniformity::Grid,
                 },
                 Operand::Name(_) => Uniformity::Varying,
-                _ => Uniformity::Grid,
+                other => self.symbol_address(other),
             });
         });
         joined
+    }
+
+    /// The uniformity of the address of a symbol or a variable. The address of a shared variable contains the rank of the CTA in its cluster.
+    pub(super) fn symbol_address(&self, operand: Operand) -> Uniformity {
+        let module = self.facts.module();
+        match self.facts.body().variable_space(module, operand) {
+            Some(space) if space.base() == StateSpace::Shared => Uniformity::Cta,
+            _ => Uniformity::Grid,
+        }
     }
 
     /// The uniformity of a component of a special register.
