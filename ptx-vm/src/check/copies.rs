@@ -60,7 +60,7 @@ impl Checkers {
         }
     }
 
-    /// The mbarrier object at which an asynchronous operation completes, by the rank of its CTA and its offset. With `.multicast` it is in the CTA whose
+    /// The mbarrier object at which an asynchronous operation completes, by the rank of its CTA and its offset. With `.multicast`, it depends on the CTA whose
     /// memory is written.
     fn completing_object(
         &self,
@@ -73,12 +73,8 @@ impl Checkers {
         let Memory::Shared(named_rank) = location.memory() else {
             return None;
         };
-        let multicast = act
-            .modifiers
-            .iter()
-            .any(|m| m.text().starts_with(".multicast"));
         let rank = match touch.memory {
-            Memory::Shared(rank) if multicast => rank,
+            Memory::Shared(target_rank) => act.rank_of_object(target_rank, named_rank),
             _ => named_rank,
         };
         Some((rank, location.address()))

@@ -73,7 +73,7 @@ impl Checkers {
                 format!(
                     "{access} at {address:#x} as data that does not change, after a write of the same launch"
                 ),
-                "use a load without `.nc`, or write the data in an earlier launch",
+                "use a load from global memory without `.nc`, or write the data in an earlier launch",
             ),
             FencedAccesses::TensorMaps => (
                 format!(

@@ -3,9 +3,9 @@
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::UseId;
 use ptx_analysis::reg_lanes::VariableId;
-use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
+use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts, Space};
 use ptx_ir::{EntityId as _, FuncId, Module, Operand, Statement, StmtId};
-use ptx_isa::{AsyncPhase, Completion, Directive, Modifier, Proxy};
+use ptx_isa::{AsyncPhase, Completion, Directive, Modifier, Proxy, StateSpace};
 
 use super::published::Scope;
 use super::unset::{Finder, UnsetRegisters, Variable};
@@ -218,7 +218,8 @@ fn site(facts: &Facts<'_>) -> Site {
         aligned: facts.convergence().is_some(),
         uniform: facts.is_uniform(),
         async_proxy: facts.proxy() == Proxy::Async,
-        reads_constants: facts.proxy() == Proxy::ReadOnly,
+        reads_constants: facts.proxy() == Proxy::ReadOnly
+            || access.is_some_and(|access| access.space == Space::State(StateSpace::Const)),
         is_texture: facts.proxy() == Proxy::Texture,
         is_surface: facts.proxy() == Proxy::Surface,
         acquires_tensor_maps: facts.proxy() == Proxy::Tensormap && order == Some(Modifier::Acquire),

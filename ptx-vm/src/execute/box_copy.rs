@@ -232,14 +232,10 @@ impl Execution<'_> {
                         lane,
                     ));
                 }
-                let rank_of_object = if of_pair {
-                    rank & !1 | object_rank & 1
-                } else {
-                    rank
-                };
+                let rank_of_object = Some(act.rank_of_object(rank, object_rank));
                 Ok(Destination {
                     shared: in_block(destination.shared, Some(rank)),
-                    object: in_block(destination.object, Some(rank_of_object)),
+                    object: in_block(destination.object, rank_of_object),
                 })
             })
             .collect()

@@ -17,6 +17,19 @@ impl Act {
             .any(|m| m.text().starts_with(".multicast"))
     }
 
+    /// The rank of the CTA in which the mbarrier object is at which a copy to the CTA of a rank completes. `named_rank` is that of the CTA in which the operand
+    /// names the object. With `.multicast`, each CTA of the mask has its own object; with `.cta_group::2`, each pair of CTAs has one, in its CTA of the same
+    /// parity as the named one.
+    pub(crate) fn rank_of_object(&self, target_rank: usize, named_rank: usize) -> usize {
+        if !self.is_multicast() {
+            named_rank
+        } else if self.has(Modifier::CtaGroup2) {
+            target_rank & !1 | named_rank & 1
+        } else {
+            target_rank
+        }
+    }
+
     /// The places of all operands other than addresses.
     fn all_values(&self) -> impl Iterator<Item = Place> + '_ {
         self.operands.iter().flatten().flat_map(|operand| {

@@ -59,11 +59,18 @@ impl Execution<'_> {
                 Action::FragmentLoad => execution.load_fragment(act)?,
                 Action::FragmentStore => execution.store_fragment(act)?,
                 Action::WarpgroupMultiply => execution.multiply_in_warpgroup(act)?,
-                Action::WarpgroupFence => {}
-                Action::WarpgroupCommit => execution.commit_products(),
+                Action::WarpgroupFence => execution.record_warpgroup_step([0; 4])?,
+                Action::WarpgroupCommit => {
+                    execution.record_warpgroup_step([0; 4])?;
+                    execution.commit_products();
+                }
                 Action::WarpgroupWait => {
                     let pending = act.place(0).map_or(0, |place| execution.get(place, 0));
-                    return execution.wait_for_products(pending as u64);
+                    let control = execution.wait_for_products(pending as u64)?;
+                    if let Control::Next = control {
+                        execution.record_warpgroup_step([0; 4])?;
+                    }
+                    return Ok(control);
                 }
                 action => {
                     return Err((StopReason::unsupported_action(action), execution.first()));

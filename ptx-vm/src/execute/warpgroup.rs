@@ -111,6 +111,8 @@ impl Execution<'_> {
         let bits = operation.factor_bits();
         let first_register = self.fragment(act.all_places(1));
         let in_registers = first_register.len() > 1;
+        let shared_operands = self.shared_operands(act, &operation, in_registers)?;
+        self.record_warpgroup_step(shared_operands)?;
         let modes = self.modes(act, &operation, in_registers)?;
         let rank = self.block.rank;
         let factor = |matrix, major, first, lines, elements| StoredMatrix {
@@ -147,6 +149,28 @@ impl Execution<'_> {
             call: self.call,
             result: act.all_places(0).to_vec(),
         })
+    }
+
+    /// The operands that are the same in all threads of the warpgroup: the matrix descriptors, the predicate of the addend and the sparsity selector.
+    fn shared_operands(
+        &mut self,
+        act: &Act,
+        operation: &Operation,
+        in_registers: bool,
+    ) -> Result<[u64; 4], Failed> {
+        let first = if in_registers {
+            0
+        } else {
+            self.uniform(act, 1, "matrix descriptor")?
+        };
+        let second = self.uniform(act, 2, "matrix descriptor")?;
+        let selector = if operation.sparse {
+            self.uniform(act, 4, "sparsity selector")?
+        } else {
+            0
+        };
+        let predicate = self.uniform(act, predicate_index(operation), "predicate")?;
+        Ok([first, second, selector, predicate])
     }
 
     /// The operands after the second factor: the metadata, the predicate of the addend, the signs and, for some types, the order of elements in

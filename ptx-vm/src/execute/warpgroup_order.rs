@@ -1,7 +1,12 @@
 //! The order of the products of a warpgroup among its warps.
 //!
 //! A warpgroup performs a product together. A warp that waits for groups of products goes on when all warps of its warpgroup have committed as many groups:
-//! before that, the parts of the other warps may read shared memory.
+//! before that, the parts of the other warps may read shared memory. Manual 9.7.15.5.2, 9.7.15.7: all warps must execute the same instructions, with the same
+//! matrix descriptors.
+
+use std::collections::VecDeque;
+
+use ptx_ir::FuncId;
 
 use super::block::Block;
 use super::execution::{Control, Execution, Failed};
@@ -24,10 +29,63 @@ struct WarpProducts {
     has_ended: bool,
 }
 
+/// The most instructions of a warp that are compared with those of warps that execute them later.
+const MOST_AHEAD: usize = 1 << 12;
+
+/// An instruction of a warpgroup that a warp executes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct WarpgroupStep {
+    pub(super) function: FuncId,
+    pub(super) step_index: u32,
+    /// The operands that are the same in all warps.
+    pub(super) operands: [u64; 4],
+}
+
+/// The instructions of a warpgroup that some of its warps have not executed yet.
+#[derive(Debug, Default)]
+struct WarpgroupSteps {
+    /// The number of instructions of each warp.
+    executed: [u64; WARPS],
+    /// The number of instructions before those in `pending`.
+    dropped: u64,
+    /// The instructions, with the first warp that executed them.
+    pending: VecDeque<(WarpgroupStep, usize)>,
+}
+
+impl WarpgroupSteps {
+    /// Adds an instruction of a warp. The error is the instruction that another warp executed in its place, and this warp.
+    fn add(&mut self, warp: usize, step: WarpgroupStep) -> Result<(), (WarpgroupStep, usize)> {
+        let Some(count) = self.executed.get_mut(warp % WARPS) else {
+            return Ok(());
+        };
+        let position = *count;
+        *count += 1;
+        // Instructions that were dropped are not compared.
+        let Some(index) = position.checked_sub(self.dropped) else {
+            return Ok(());
+        };
+        if let Some(other) = self.pending.get(index as usize) {
+            if other.0 != step {
+                return Err(*other);
+            }
+        } else {
+            self.pending.push_back((step, warp));
+        }
+        let complete = self.executed.iter().min().copied().unwrap_or(0);
+        while self.dropped < complete || self.pending.len() > MOST_AHEAD {
+            self.pending.pop_front();
+            self.dropped += 1;
+        }
+        Ok(())
+    }
+}
+
 /// The groups of products of the warps of a CTA, up to the last warp that committed one or waits.
 #[derive(Debug, Default)]
 pub(crate) struct ProductOrder {
     warps: Vec<WarpProducts>,
+    /// The instructions of each warpgroup, up to the last one that executed any.
+    steps: Vec<WarpgroupSteps>,
     /// Some warp waits.
     is_awaited: bool,
 }
@@ -87,6 +145,57 @@ impl Execution<'_> {
     /// The index of the warp in its CTA.
     pub(super) const fn warp_index(&self) -> usize {
         self.warp.first as usize / LANES
+    }
+
+    /// Records that the warp executes an instruction of its warpgroup, and compares it with those that other warps executed in its place. `operands` are those
+    /// that must be the same.
+    pub(super) fn record_warpgroup_step(&mut self, operands: [u64; 4]) -> Result<(), Failed> {
+        let warp = self.warp_index();
+        let step = WarpgroupStep {
+            function: self.function_id,
+            step_index: self.step_index,
+            operands,
+        };
+        let steps = &mut self.block.products.steps;
+        let warpgroup = warp / WARPS;
+        if warpgroup >= steps.len() {
+            steps.resize_with(warpgroup + 1, WarpgroupSteps::default);
+        }
+        let added = steps
+            .get_mut(warpgroup)
+            .map_or(Ok(()), |steps| steps.add(warp, step));
+        added.map_err(|(expected, other)| {
+            let reason = self.describe_difference(&expected, &step, [other, warp]);
+            (StopReason::Invalid(reason), self.first())
+        })
+    }
+
+    fn describe_difference(
+        &self,
+        expected: &WarpgroupStep,
+        step: &WarpgroupStep,
+        [other, warp]: [usize; 2],
+    ) -> String {
+        let is_same_instruction =
+            (expected.function, expected.step_index) == (step.function, step.step_index);
+        let operands = expected.operands.iter().zip(&step.operands);
+        let different = operands.clone().find(|(expected, found)| expected != found);
+        if let (true, Some((expected, found))) = (is_same_instruction, different) {
+            return format!(
+                "all four warps of a warpgroup must execute the instruction with the same matrix descriptors, sparsity selector and predicate: expected {expected:#x} as in warp {other}, found {found:#x} in warp {warp}"
+            );
+        }
+        format!(
+            "all four warps of a warpgroup must execute the same instructions: warp {warp} executes this instruction in place of `{}`, which warp {other} executed",
+            self.instruction_text(expected)
+        )
+    }
+
+    fn instruction_text(&self, step: &WarpgroupStep) -> String {
+        let function = self.grid.program.function(step.function);
+        let target = function.and_then(|f| f.steps.get(step.step_index as usize));
+        let place = target.and_then(|target| self.grid.place(step.function, target.inst));
+        place.map_or_else(String::new, |place| place.text)
     }
 
     /// Waits until all warps of the warpgroup have committed a number of groups.

@@ -187,40 +187,143 @@ fn with_other(warp: u32, common: &str, other: &str) -> String {
 
 #[test]
 fn warps_that_do_not_execute_the_products_end_the_run() {
-    let all = format!("{PRODUCT}{COMMIT}{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n");
-    let error = |common: &str, other: &str| {
-        let text = with_other(2, common, other);
-        let errors = TIMES.map(|time| {
-            let error = run(&text, 128, time, None, &[]).result.unwrap_err();
-            assert!(error.instruction.starts_with("wgmma.wait_group"), "{error}");
-            error.reason.to_string()
-        });
-        assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
-        errors[0].clone()
-    };
-    assert_eq!(
-        error(&all, "ret;\n"),
-        "warp 2 ended after 0 groups of products of the warpgroup, and warp 0 waits for 2: all four warps must execute the same products"
+    let wait = "wgmma.wait_group.sync.aligned 0;\nEND: ";
+    for (products, count) in [(String::new(), 0), (format!("{PRODUCT}{COMMIT}"), 1)] {
+        let error = error_of(&format!("{products}@%p3 bra END;\n{PRODUCT}{COMMIT}{wait}"));
+        assert!(error.instruction.starts_with("wgmma.wait_group"), "{error}");
+        assert_eq!(
+            error.reason.to_string(),
+            format!(
+                "warp 2 ended after {count} groups of products of the warpgroup, and warp 0 waits for {}: all four warps must execute the same products",
+                count + 1
+            )
+        );
+    }
+}
+
+/// The error of a kernel of one warpgroup, in which `body` follows after the third warp was selected by `%p3`.
+fn error_of(body: &str) -> RunError {
+    let fill = fill();
+    let text = format!(
+        "{START}mov.b32 %r3, 0x3c003c00;\n{fill}bar.sync 0;\nshr.u32 %r5, %t, 5;\nsetp.eq.u32 %p3, %r5, 2;\n{body}ret;\n}}\n"
     );
-    let one = format!("{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n");
-    assert_eq!(
-        error(&all, &one),
-        "warp 2 ended after 1 groups of products of the warpgroup, and warp 0 waits for 2: all four warps must execute the same products"
+    let mut errors = TIMES.map(|time| run(&text, 128, time, None, &[]).result.unwrap_err());
+    for error in &errors {
+        assert_eq!(error.reason, errors[0].reason);
+    }
+    let [first, ..] = &mut errors;
+    first.clone()
+}
+
+#[test]
+fn all_warps_execute_the_same_instructions() {
+    let wait = "wgmma.wait_group.sync.aligned 0;\n";
+    let wider = PRODUCT
+        .replace("m64n8k16", "m64n16k16")
+        .replace("%c3}", "%c3, %c0, %c1, %c2, %c3}");
+    for (common, other, executed) in [
+        (PRODUCT.to_owned(), wider, "wgmma.fence.sync.aligned;"),
+        (
+            format!("{PRODUCT}{COMMIT}"),
+            format!("{PRODUCT}{PRODUCT}{COMMIT}"),
+            "wgmma.fence.sync.aligned;",
+        ),
+        (
+            COMMIT.into(),
+            wait.into(),
+            "wgmma.commit_group.sync.aligned;",
+        ),
+        (
+            wait.into(),
+            COMMIT.into(),
+            "wgmma.wait_group.sync.aligned 0;",
+        ),
+        (wait.into(), wait.into(), "wgmma.wait_group.sync.aligned 0;"),
+    ] {
+        let error = error_of(&format!("@%p3 bra OTHER;\n{common}ret;\nOTHER: {other}"));
+        assert_eq!(
+            error.reason.to_string(),
+            format!(
+                "all four warps of a warpgroup must execute the same instructions: warp 2 executes this instruction in place of `{executed}`, which warp 0 executed"
+            )
+        );
+        assert!(other.starts_with(&error.instruction), "{error}");
+        assert_eq!(error.thread, [64, 0, 0]);
+    }
+}
+
+#[test]
+fn an_instruction_that_a_warp_skips_is_missing() {
+    let skipped = format!(
+        "@%p3 bra SKIP;\n{COMMIT}SKIP: {PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n"
     );
+    let error = error_of(&skipped);
+    assert_eq!(error.instruction, "wgmma.fence.sync.aligned;");
+    assert!(
+        error
+            .reason
+            .to_string()
+            .contains("in place of `wgmma.commit_group.sync.aligned;`, which warp 0 executed"),
+        "{error}"
+    );
+}
+
+#[test]
+fn operands_of_a_warpgroup_are_the_same_in_all_warps() {
+    let product = PRODUCT.replace("%rd4, %rd4", "%rd5, %rd6");
+    for (change, expected, found) in [
+        ("@%p3 add.s64 %rd5, %rd5, 1;\n", 0, 1),
+        ("@%p3 add.s64 %rd6, %rd6, 2;\n", 0, 2),
+    ] {
+        let error = error_of(&format!(
+            "mov.b64 %rd5, %rd4;\nmov.b64 %rd6, %rd4;\n{change}{product}"
+        ));
+        let descriptor = 0x10_0008_0000u64;
+        let [expected, found] =
+            [expected, found].map(|offset| format!("{:#x}", descriptor + offset));
+        assert_eq!(
+            error.reason.to_string(),
+            format!(
+                "all four warps of a warpgroup must execute the instruction with the same matrix descriptors, sparsity selector and predicate: expected {expected} as in warp 0, found {found} in warp 2"
+            )
+        );
+    }
+    let error = error_of(&PRODUCT.replace("%p1", "%p3"));
+    assert!(
+        error
+            .reason
+            .to_string()
+            .ends_with("expected 0x0 as in warp 0, found 0x1 in warp 2"),
+        "{error}"
+    );
+}
+
+/// The instructions of a warp that is far ahead are not kept.
+#[test]
+fn warps_may_be_far_apart() {
+    let fill = fill();
+    let text = format!(
+        "{START}mov.b32 %r3, 0x3c003c00;\n{fill}bar.sync 0;\n\
+         REPEAT: wgmma.fence.sync.aligned;\n{COMMIT}add.u32 %step, %step, 1;\nsetp.lt.u32 %p3, %step, 5000;\n@%p3 bra REPEAT;\n\
+         {PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n{STORE}ret;\n}}\n"
+    );
+    for schedule in schedules() {
+        let result = run(&text, 128, Asynchrony::Immediate, schedule, &[]).result;
+        assert_eq!(result.unwrap(), [16.; 128], "{schedule:?}");
+    }
 }
 
 #[test]
 fn a_warp_waits_only_for_the_groups_that_its_wait_names() {
     // The third warp executes the second product after it has seen that the first warp has passed its wait for the first product.
-    let common = format!(
-        "{PRODUCT}{COMMIT}{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 1;\nbar.sync 1, 128;\nwgmma.wait_group.sync.aligned 0;\n"
-    );
-    let other = format!(
-        "{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\nbar.sync 1, 128;\n{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 0;\n"
+    let fill = fill();
+    let text = format!(
+        "{START}mov.b32 %r3, 0x3c003c00;\n{fill}bar.sync 0;\nshr.u32 %r5, %t, 5;\nsetp.eq.u32 %p3, %r5, 2;\n\
+         {PRODUCT}{COMMIT}@%p3 bar.sync 1, 128;\n{PRODUCT}{COMMIT}wgmma.wait_group.sync.aligned 1;\n@!%p3 bar.sync 1, 128;\n\
+         wgmma.wait_group.sync.aligned 0;\n{STORE}ret;\n}}\n"
     );
     for schedule in schedules() {
         for time in TIMES {
-            let text = with_other(2, &common, &other);
             let result = run(&text, 128, time, schedule, &[]).result.unwrap();
             assert_eq!(result, [32.; 128], "{schedule:?} {time}");
         }
