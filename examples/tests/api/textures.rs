@@ -87,6 +87,10 @@ fn a_device_creates_all_kinds_of_objects() {
     device.bind(loaded, "image", image.unwrap()).unwrap();
     let error = device.bind(loaded, "target", line).unwrap_err();
     assert!(error.to_string().contains("found a texture"), "{error}");
+    device.destroy_texture(handles[0]).unwrap();
+    device.destroy_sampler(handles[1]).unwrap();
+    device.destroy_surface(handles[2]).unwrap();
+    device.destroy_array(array).unwrap();
     let layers = ArrayDescription::new(Extent::Line { width: 4 }, format).layers(3);
     assert!(device.create_array(&layers.samples(4)).is_err());
 }

@@ -93,6 +93,17 @@ impl Device<'_> {
         Ok(())
     }
 
+    /// Destroys an array and frees its memory. Textures and surfaces that access it remain; [`Checker::Memcheck`](crate::Checker::Memcheck) reports their accesses,
+    /// until an allocation uses the memory again.
+    ///
+    /// # Errors
+    ///
+    /// If the array was destroyed before, or belongs to another device.
+    pub fn destroy_array(&mut self, array: Array) -> Result<(), RunError> {
+        let address = self.state.textures.destroy_array(array.0);
+        self.free(address.map_err(impossible)?)
+    }
+
     /// Removes a part of an array from memory, as of sparse arrays: reads of its texels give zero, and the predicate of the instruction is false.
     ///
     /// # Errors
@@ -209,6 +220,40 @@ impl Device<'_> {
         self.state
             .textures
             .add_object(OpaqueObject::Texture(object))
+    }
+
+    /// Destroys a texture. A kernel that uses the handle later ends with an error, also if a texture was created in the meantime: its handle is used again only
+    /// after 4096 other objects were destroyed. Variables that are bound to the texture remain so.
+    ///
+    /// # Errors
+    ///
+    /// If the handle is not that of a texture, or the texture was destroyed before.
+    pub fn destroy_texture(&mut self, handle: u64) -> Result<(), TextureError> {
+        self.state
+            .textures
+            .destroy_object(handle, OpaqueKind::Texture)
+    }
+
+    /// Destroys a sampler: see [`destroy_texture`](Self::destroy_texture).
+    ///
+    /// # Errors
+    ///
+    /// If the handle is not that of a sampler, or the sampler was destroyed before.
+    pub fn destroy_sampler(&mut self, handle: u64) -> Result<(), TextureError> {
+        self.state
+            .textures
+            .destroy_object(handle, OpaqueKind::Sampler)
+    }
+
+    /// Destroys a surface, but not its array: see [`destroy_texture`](Self::destroy_texture).
+    ///
+    /// # Errors
+    ///
+    /// If the handle is not that of a surface, or the surface was destroyed before.
+    pub fn destroy_surface(&mut self, handle: u64) -> Result<(), TextureError> {
+        self.state
+            .textures
+            .destroy_object(handle, OpaqueKind::Surface)
     }
 
     /// Creates a sampler for modules with the target option `texmode_independent`, and returns its handle. Coordinates are normalized if both the sampler and

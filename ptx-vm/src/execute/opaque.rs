@@ -132,7 +132,8 @@ impl<'e> Execution<'e> {
         self.grid.textures.resolve(value).ok_or_else(|| {
             invalid(
                 format!(
-                    "expected the handle of a texture, a sampler or a surface, found {value:#x}"
+                    "expected the handle of a texture, a sampler or a surface, found {}",
+                    self.grid.textures.describe_unknown(value)
                 ),
                 lane,
             )

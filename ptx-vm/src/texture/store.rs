@@ -1,7 +1,7 @@
 //! The arrays, textures, samplers and surfaces of a device, and the variables that are bound to them.
 
 use core::ops::Range;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use ptx_ir::Module;
@@ -18,6 +18,8 @@ const FIRST_HANDLE: u64 = 0x7400_0000_0000;
 const HANDLE_STRIDE: u64 = 16;
 /// The maximum number of objects and of arrays, as in a context of the driver.
 const MAX_OBJECTS: usize = 1 << 20;
+/// The number of destroyed objects whose handles are not used again, so that their later uses are found.
+const MOST_DESTROYED: usize = 1 << 12;
 /// The maximum number of parts of an array that are not resident.
 const MAX_ABSENT_PARTS: usize = 256;
 /// Rows begin at multiples of these bytes, so that accesses of up to 16 bytes to a surface are aligned in memory.
@@ -199,11 +201,66 @@ pub(crate) struct OpaqueVariable {
     pub(crate) object: Option<OpaqueObject>,
 }
 
+/// Numbered objects. The number of a destroyed object is used again after those of many others that were destroyed later.
+#[derive(Clone, Debug)]
+struct Slots<T> {
+    all: Vec<Option<T>>,
+    /// The numbers of destroyed objects, the one that was destroyed first at the front.
+    destroyed: VecDeque<usize>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            destroyed: VecDeque::new(),
+        }
+    }
+}
+
+impl<T> Slots<T> {
+    /// Adds an object and returns its number; `None` beyond the maximum number.
+    fn add(&mut self, object: T) -> Option<usize> {
+        let is_full = self.all.len() >= MAX_OBJECTS;
+        if is_full || self.destroyed.len() > MOST_DESTROYED {
+            let number = self.destroyed.pop_front()?;
+            *self.all.get_mut(number)? = Some(object);
+            return Some(number);
+        }
+        self.all.push(Some(object));
+        Some(self.all.len() - 1)
+    }
+
+    fn get(&self, number: usize) -> Option<&T> {
+        self.all.get(number)?.as_ref()
+    }
+
+    fn get_mut(&mut self, number: usize) -> Option<&mut T> {
+        self.all.get_mut(number)?.as_mut()
+    }
+
+    /// Removes an object.
+    fn destroy(&mut self, number: usize) -> Option<T> {
+        let object = self.all.get_mut(number)?.take()?;
+        self.destroyed.push_back(number);
+        Some(object)
+    }
+
+    /// Whether an object had the number and was destroyed.
+    fn is_destroyed(&self, number: usize) -> bool {
+        self.all.get(number).is_some_and(Option::is_none)
+    }
+
+    fn live_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.all.iter_mut().flatten()
+    }
+}
+
 /// The arrays, textures, samplers and surfaces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextureStore {
-    arrays: Vec<Arc<ArrayData>>,
-    objects: Vec<OpaqueObject>,
+    arrays: Slots<Arc<ArrayData>>,
+    objects: Slots<OpaqueObject>,
     /// The variables of loaded modules, by their addresses.
     variables: HashMap<u64, OpaqueVariable>,
 }
@@ -228,13 +285,16 @@ impl TextureStore {
 
     /// Adds an array and returns its number.
     pub(crate) fn add_array(&mut self, array: ArrayData) -> Result<usize, TextureError> {
-        if self.arrays.len() >= MAX_OBJECTS {
-            return Err(TextureError::new(format!(
-                "there are at most {MAX_OBJECTS} arrays"
-            )));
-        }
-        self.arrays.push(Arc::new(array));
-        Ok(self.arrays.len() - 1)
+        self.arrays
+            .add(Arc::new(array))
+            .ok_or_else(|| TextureError::new(format!("there are at most {MAX_OBJECTS} arrays")))
+    }
+
+    /// Removes an array and returns its address. Objects that use it remain.
+    pub(crate) fn destroy_array(&mut self, number: usize) -> Result<u64, TextureError> {
+        let address = self.array(number)?.address;
+        self.arrays.destroy(number);
+        Ok(address)
     }
 
     /// Replaces an array, also in the objects that use it. Linear in the number of objects.
@@ -242,13 +302,13 @@ impl TextureStore {
         let Some(old) = self.arrays.get_mut(number) else {
             return;
         };
-        let old = core::mem::replace(old, Arc::new(array));
-        let new = Arc::clone(&self.arrays[number]);
+        let new = Arc::new(array);
+        let old = core::mem::replace(old, Arc::clone(&new));
         let bound = self
             .variables
             .values_mut()
             .filter_map(|v| v.object.as_mut());
-        for object in self.objects.iter_mut().chain(bound) {
+        for object in self.objects.live_mut().chain(bound) {
             match object {
                 OpaqueObject::Texture(TextureObject { array, .. })
                 | OpaqueObject::Surface(SurfaceObject { array, .. })
@@ -262,27 +322,61 @@ impl TextureStore {
     }
 
     pub(crate) fn array(&self, number: usize) -> Result<&Arc<ArrayData>, TextureError> {
-        let array = self.arrays.get(number);
-        array.ok_or_else(|| TextureError::new("the array belongs to another device"))
+        self.arrays.get(number).ok_or_else(|| {
+            TextureError::new(if self.arrays.is_destroyed(number) {
+                "the array was destroyed"
+            } else {
+                "the array belongs to another device"
+            })
+        })
     }
 
     /// Adds an object and returns its handle.
     pub(crate) fn add_object(&mut self, object: OpaqueObject) -> Result<u64, TextureError> {
-        if self.objects.len() >= MAX_OBJECTS {
-            return Err(TextureError::new(format!(
+        let number = self.objects.add(object).ok_or_else(|| {
+            TextureError::new(format!(
                 "there are at most {MAX_OBJECTS} textures, samplers and surfaces"
-            )));
+            ))
+        })?;
+        Ok(FIRST_HANDLE + HANDLE_STRIDE * number as u64)
+    }
+
+    /// Removes the object of a handle. Variables that are bound to it remain so.
+    pub(crate) fn destroy_object(
+        &mut self,
+        handle: u64,
+        kind: OpaqueKind,
+    ) -> Result<(), TextureError> {
+        let object = self.object(handle);
+        let found = match object {
+            Some(object) if object.kind() == kind => {
+                if let Some(number) = number_of_handle(handle) {
+                    self.objects.destroy(number);
+                }
+                return Ok(());
+            }
+            Some(object) => format!("{handle:#x}, that of {}", object.kind().name()),
+            None => self.describe_unknown(handle),
+        };
+        let expected = kind.name();
+        Err(TextureError::new(format!(
+            "expected the handle of {expected}, found {found}"
+        )))
+    }
+
+    /// A value that is not the handle of an object, for a message.
+    pub(crate) fn describe_unknown(&self, handle: u64) -> String {
+        let number = number_of_handle(handle);
+        if number.is_some_and(|number| self.objects.is_destroyed(number)) {
+            format!("{handle:#x}, whose object was destroyed")
+        } else {
+            format!("{handle:#x}")
         }
-        self.objects.push(object);
-        Ok(FIRST_HANDLE + HANDLE_STRIDE * (self.objects.len() as u64 - 1))
     }
 
     /// The object of a handle.
     fn object(&self, handle: u64) -> Option<&OpaqueObject> {
-        let offset = handle.checked_sub(FIRST_HANDLE)?;
-        let index = usize::try_from(offset / HANDLE_STRIDE).ok()?;
-        let object = self.objects.get(index)?;
-        offset.is_multiple_of(HANDLE_STRIDE).then_some(object)
+        self.objects.get(number_of_handle(handle)?)
     }
 
     /// The object or the variable that a value denotes.
@@ -302,7 +396,8 @@ impl TextureStore {
         let object = self.object(handle).cloned();
         let object = object.ok_or_else(|| {
             TextureError::new(format!(
-                "expected the handle of a texture, a sampler or a surface, found {handle:#x}"
+                "expected the handle of a texture, a sampler or a surface, found {}",
+                self.describe_unknown(handle)
             ))
         })?;
         let variable = self.variables.get_mut(&address).ok_or_else(|| {
@@ -319,4 +414,13 @@ impl TextureStore {
         variable.object = Some(object);
         Ok(())
     }
+}
+
+/// The number of the object of a handle.
+fn number_of_handle(handle: u64) -> Option<usize> {
+    let offset = handle.checked_sub(FIRST_HANDLE)?;
+    if !offset.is_multiple_of(HANDLE_STRIDE) {
+        return None;
+    }
+    usize::try_from(offset / HANDLE_STRIDE).ok()
 }

@@ -3,6 +3,7 @@
 
 mod addressing;
 mod cubes;
+mod destroyed;
 mod formats;
 mod kernels;
 mod levels;
