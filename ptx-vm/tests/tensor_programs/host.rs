@@ -85,6 +85,11 @@ impl<'m> Host<'m> {
         self.machine.allocate(bytes as u64).expect("memory")
     }
 
+    /// A multimem address for the same number of bytes in several buffers.
+    pub(crate) fn multicast(&mut self, members: &[u64], bytes: u64) -> u64 {
+        self.machine.multicast(members, bytes).expect("buffers")
+    }
+
     pub(crate) fn read<T: DeviceValue>(&self, address: u64, count: usize) -> Vec<T> {
         self.machine.read_slice(address, count).expect("the buffer")
     }

@@ -1,11 +1,12 @@
 //! Runs the kernels of `corpus/src/tensors` and compares with results that slow code computes from definitions: products of warpgroups, copies of parts
-//! of tensors, tensor memory, clusters, and launches from kernels. Each program runs in all orders and at all times of asynchronous operations.
+//! of tensors, tensor memory, clusters, multimem addresses, and launches from kernels. Each program runs in all orders and at all times of asynchronous operations.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
 
 mod cells;
 mod clusters;
 mod copies;
 mod dense;
+mod extremes;
 mod formats;
 mod host;
 mod maps;
@@ -42,7 +43,7 @@ macro_rules! program {
 }
 use program;
 
-const FAMILIES: [&[Program]; 9] = [
+const FAMILIES: [&[Program]; 10] = [
     warpgroups::PROGRAMS,
     copies::PROGRAMS,
     maps::PROGRAMS,
@@ -50,6 +51,7 @@ const FAMILIES: [&[Program]; 9] = [
     scaled::PROGRAMS,
     cells::PROGRAMS,
     clusters::PROGRAMS,
+    extremes::PROGRAMS,
     nested::PROGRAMS,
     triton::PROGRAMS,
 ];
