@@ -52,7 +52,7 @@ impl Unusable {
     }
 
     fn error(self, format: &str) -> PyErr {
-        let found = match self {
+        let elements = match self {
             Self::Objects => "Python objects",
             Self::Pointers => "pointers to memory of the host",
             Self::Text => "text",
@@ -63,7 +63,7 @@ impl Unusable {
             }
         };
         PyTypeError::new_err(format!(
-            "expected numbers, found elements with {found} (format `{format}`)"
+            "expected numbers, found elements with {elements} (format `{format}`)"
         ))
     }
 }
@@ -111,9 +111,9 @@ impl<'py> Buffer<'py> {
         let what = format!("`{name}`");
         let buffer = Self::of(object).map_err(|error| about(py, &what, error))?;
         let buffer = buffer.ok_or_else(|| {
-            let found = type_name(object);
+            let type_name = type_name(object);
             PyTypeError::new_err(format!(
-                "{what}: expected an object with the buffer protocol, found a value of type `{found}`"
+                "{what}: expected an object with the buffer protocol, found a value of type `{type_name}`"
             ))
         })?;
         buffer.bytes()

@@ -79,8 +79,8 @@ impl Failure {
             self.message += "\n";
             self.message += diagnostic.render(name, source).trim_end();
         }
-        if let more @ 1.. = self.diagnostics.len().saturating_sub(SHOWN) {
-            self.message += &format!("\nand {more} more");
+        if let hidden @ 1.. = self.diagnostics.len().saturating_sub(SHOWN) {
+            self.message += &format!("\nand {hidden} more");
         }
         self
     }

@@ -179,9 +179,9 @@ impl<'py> Argument<'py> {
             return Err(PyTypeError::new_err(why));
         }
         if size == pointer && !is_number(object)? {
-            let found = type_name(object);
+            let type_name = type_name(object);
             return Err(PyTypeError::new_err(format!(
-                "expected a number, an address or an array with the buffer protocol, found a value of type `{found}`"
+                "expected a number, an address or an array with the buffer protocol, found a value of type `{type_name}`"
             )));
         }
         number(ty, object).map(Self::Bytes)
@@ -216,9 +216,9 @@ fn not_a_number(expected: &str, ty: ScalarType, object: &Bound<'_, PyAny>, error
     if !error.is_instance_of::<PyTypeError>(object.py()) {
         return error;
     }
-    let found = type_name(object);
+    let type_name = type_name(object);
     PyTypeError::new_err(format!(
-        "expected {expected} for `{ty}`, found a value of type `{found}`"
+        "expected {expected} for `{ty}`, found a value of type `{type_name}`"
     ))
 }
 

@@ -1,17 +1,76 @@
 //! Options of launches, from Python objects. Errors name the option.
 
-use ptxkit::vm::{self, Asynchrony, Checker, Schedule};
+use std::time::Duration;
+
+use ptxkit::vm::{self, Asynchrony, Checker, Cooperative, Launch, Schedule};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyString};
 
 use crate::buffer::type_name;
+use crate::conversions::named;
 
-fn wrong_type(name: &str, expected: &str, object: &Bound<'_, PyAny>) -> PyErr {
-    let found = type_name(object);
+pub(crate) fn wrong_type(name: &str, expected: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    let type_name = type_name(object);
     PyTypeError::new_err(format!(
-        "`{name}`: expected {expected}, found a value of type `{found}`"
+        "`{name}`: expected {expected}, found a value of type `{type_name}`"
     ))
+}
+
+/// The options that are the same for all launches of a sequence.
+pub(crate) struct CommonOptions<'o, 'py> {
+    pub(crate) checks: Option<&'o Bound<'py, PyAny>>,
+    pub(crate) profile: bool,
+    pub(crate) schedule: Option<&'o Bound<'py, PyAny>>,
+    pub(crate) asynchrony: Option<&'o str>,
+    pub(crate) model: Option<&'o str>,
+    pub(crate) max_steps: Option<u64>,
+    pub(crate) max_memory: Option<u64>,
+    /// In seconds.
+    pub(crate) timeout: Option<f64>,
+}
+
+impl CommonOptions<'_, '_> {
+    /// Sets the options of a launch.
+    pub(crate) fn apply(&self, launch: &mut Launch) -> PyResult<()> {
+        launch.schedule = self.schedule.map(schedule).transpose()?;
+        launch.asynchrony = self
+            .asynchrony
+            .map_or(Ok(Asynchrony::Immediate), asynchrony)?;
+        for checker in checkers(self.checks)? {
+            launch.checks = launch.checks.with(checker);
+        }
+        launch.profile = self.profile;
+        launch.model = self.model.map(|name| named(name, "target")).transpose()?;
+        if let Some(steps) = self.max_steps {
+            launch.limits.steps = steps;
+        }
+        if let Some(bytes) = self.max_memory {
+            launch.limits.memory_bytes = bytes;
+        }
+        if let Some(seconds) = self.timeout {
+            let time = Duration::try_from_secs_f64(seconds)
+                .map_err(|error| PyValueError::new_err(error.to_string()))?;
+            launch.limits.time = Some(time);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a launch is cooperative: a `bool`, or the number of multiprocessors of the device.
+pub(crate) fn cooperative(object: &Bound<'_, PyAny>) -> PyResult<Option<Cooperative>> {
+    if object.is_instance_of::<PyBool>() {
+        let is_cooperative = object.extract::<bool>()?;
+        return Ok(is_cooperative.then(Cooperative::default));
+    }
+    let multiprocessors = object.extract::<u32>().map_err(|_| {
+        wrong_type(
+            "cooperative",
+            "True, False or a number of multiprocessors",
+            object,
+        )
+    })?;
+    Ok(Some(Cooperative::new(multiprocessors)))
 }
 
 /// One to three sizes: an integer, or a sequence of them. Without an object they are 1.
@@ -43,7 +102,7 @@ pub(crate) fn dimensions(name: &str, object: Option<&Bound<'_, PyAny>>) -> PyRes
 }
 
 /// The checkers of a name, or of several ones.
-pub(crate) fn checkers(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Checker>> {
+fn checkers(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Checker>> {
     let Some(object) = object else {
         return Ok(Vec::new());
     };
@@ -68,14 +127,14 @@ pub(crate) fn checkers(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Checke
 }
 
 /// The time of asynchronous operations.
-pub(crate) fn asynchrony(text: &str) -> PyResult<Asynchrony> {
+fn asynchrony(text: &str) -> PyResult<Asynchrony> {
     text.parse().map_err(|error: vm::UnknownAsynchrony| {
         PyValueError::new_err(format!("`asynchrony`: {error}"))
     })
 }
 
 /// A seed, or the text of a schedule.
-pub(crate) fn schedule(object: &Bound<'_, PyAny>) -> PyResult<Schedule> {
+fn schedule(object: &Bound<'_, PyAny>) -> PyResult<Schedule> {
     if let Ok(seed) = object.extract::<u64>() {
         return Ok(Schedule::Seed(seed));
     }

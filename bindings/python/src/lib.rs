@@ -7,6 +7,7 @@ mod buffer;
 mod build;
 mod cfg;
 mod conversions;
+mod dependent;
 mod diagnostic;
 mod diff;
 mod edit;

@@ -7,18 +7,17 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use ptxkit::ir::{FunctionKind, Module as IrModule};
-use ptxkit::vm::{self, Asynchrony, Executor, Launch, Progress, RunError, RunOptions};
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use ptxkit::vm::{self, Executor, Launch, Progress, RunError, RunOptions};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
 use crate::buffer::Buffer;
-use crate::conversions::named;
 use crate::error::Failure;
 use crate::finding::{Finding, Outcome};
 use crate::launch_arguments::{Argument, parameter_name};
-use crate::launch_options::{self, checkers, dimensions};
+use crate::launch_options::{self, CommonOptions, dimensions};
 use crate::module::Module;
 use crate::placement::Placement;
 use crate::profile::InstructionProfile;
@@ -81,6 +80,15 @@ impl Borrow<IrModule> for Shared {
     }
 }
 
+/// The address of a buffer in an argument of a launch.
+struct PassedAddress {
+    launch: usize,
+    argument: usize,
+    /// The offset in the bytes of the argument.
+    offset: usize,
+    buffer: usize,
+}
+
 /// The threads of rayon, for the workers of a launch.
 #[derive(Debug)]
 struct Threads;
@@ -138,12 +146,11 @@ impl Machine {
     }
 }
 
-/// Runs a launch on the threads of the host until it ends, or Ctrl-C is pressed.
-fn run(
+/// Runs launches on the threads of the host until they end, or Ctrl-C is pressed.
+pub(crate) fn run<T: Send>(
     py: Python<'_>,
-    machine: &mut vm::Machine<'static>,
-    launch: &Launch,
-) -> PyResult<Result<vm::Outcome, RunError>> {
+    launch: impl FnOnce(RunOptions<'_>) -> Result<T, RunError> + Send,
+) -> PyResult<Result<T, RunError>> {
     let progress = Progress::default();
     py.detach(|| {
         std::thread::scope(|scope| {
@@ -153,7 +160,7 @@ fn run(
                 let options = RunOptions::default()
                     .with_executor(&Threads)
                     .with_progress(progress);
-                let _ = sender.send(machine.launch_with(launch, options));
+                let _ = sender.send(launch(options));
             });
             loop {
                 match receiver.recv_timeout(POLL) {
@@ -218,6 +225,24 @@ impl Machine {
         address.ok_or_else(|| PyMemoryError::new_err("more than 1 TiB"))
     }
 
+    /// Frees memory that `allocate` returned. `memcheck` reports accesses of later launches to it.
+    fn free(&self, address: u64) -> PyResult<()> {
+        Ok(self.state()?.machine.free(address).map_err(Failure::from)?)
+    }
+
+    /// Creates multimem addresses, for the instructions `multimem`. Each of `count` bytes from the returned address on denotes the bytes at the same offset
+    /// from all members, which are addresses of memory.
+    fn multicast(&self, members: Vec<u64>, count: u64) -> PyResult<u64> {
+        let address = self.state()?.machine.multicast(&members, count);
+        Ok(address.map_err(Failure::from)?)
+    }
+
+    /// Removes multimem addresses that `multicast` returned. The memory of the members remains.
+    fn free_multicast(&self, address: u64) -> PyResult<()> {
+        let freed = self.state()?.machine.free_multicast(address);
+        Ok(freed.map_err(Failure::from)?)
+    }
+
     /// Reads bytes of global memory.
     fn read<'py>(
         &self,
@@ -247,8 +272,9 @@ impl Machine {
     /// memory. `checks` is the name of a checker, or several ones: `memcheck`, `initcheck`, `synccheck`, `racecheck`. With `profile`, executed instructions are counted. `schedule` is the seed of a random order of warps
     /// and CTAs, or a text such as `starve:1`. `asynchrony` says when asynchronous operations are performed: `immediate`, `late` or `random:SEED`. `model` is the target whose tensor cores are imitated. `max_steps` limits the executed instructions of
     /// warps, `max_memory` the memory of the host in bytes, and `timeout` the time in seconds. Raises `PtxError` if an
-    /// instruction fails; `output`, `findings` and `profile` then describe the execution until the failure.
-    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=None, profile=false, schedule=None, asynchrony=None, model=None, max_steps=None, max_memory=None, timeout=None))]
+    /// instruction fails; `output`, `findings` and `profile` then describe the execution until the failure. In a `cooperative` launch, all CTAs are resident at the same time; a number is that of the multiprocessors of the device that they have to fit on,
+    /// 132 for `True`.
+    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, cooperative=None, checks=None, profile=false, schedule=None, asynchrony=None, model=None, max_steps=None, max_memory=None, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn launch(
         &self,
@@ -259,6 +285,7 @@ impl Machine {
         block: Option<&Bound<'_, PyAny>>,
         cluster: Option<&Bound<'_, PyAny>>,
         shared: u32,
+        cooperative: Option<&Bound<'_, PyAny>>,
         checks: Option<&Bound<'_, PyAny>>,
         profile: bool,
         schedule: Option<&Bound<'_, PyAny>>,
@@ -273,28 +300,27 @@ impl Machine {
         launch.block = dimensions("block", block)?;
         launch.cluster = dimensions("cluster", cluster)?;
         launch.shared = shared;
-        launch.schedule = schedule.map(launch_options::schedule).transpose()?;
-        launch.asynchrony =
-            asynchrony.map_or(Ok(Asynchrony::Immediate), launch_options::asynchrony)?;
-        for checker in checkers(checks)? {
-            launch = launch.check(checker);
-        }
-        launch.profile = profile;
-        launch.model = model.map(|name| named(name, "target")).transpose()?;
-        if let Some(steps) = max_steps {
-            launch.limits.steps = steps;
-        }
-        if let Some(bytes) = max_memory {
-            launch.limits.memory_bytes = bytes;
-        }
-        if let Some(seconds) = timeout {
-            let time = Duration::try_from_secs_f64(seconds)
-                .map_err(|error| PyValueError::new_err(error.to_string()))?;
-            launch.limits.time = Some(time);
-        }
+        launch.cooperative = cooperative
+            .map(launch_options::cooperative)
+            .transpose()?
+            .flatten();
+        let options = CommonOptions {
+            checks,
+            profile,
+            schedule,
+            asynchrony,
+            model,
+            max_steps,
+            max_memory,
+            timeout,
+        };
+        options.apply(&mut launch)?;
         let mut state = self.state()?;
-        let placement = self.pass(&mut launch, &mut state, &arguments)?;
-        let outcome = run(py, &mut state.machine, &launch);
+        let mut launches = [launch];
+        let placement = self.pass(&mut launches, &mut state, &[arguments])?;
+        let [launch] = &launches;
+        let machine = &mut state.machine;
+        let outcome = run(py, |options| machine.launch_with(launch, options));
         let copied = match &outcome {
             Ok(Ok(_)) => placement.copy_out(&state),
             _ => Ok(()),
@@ -335,7 +361,7 @@ impl Machine {
 
 impl Machine {
     /// The profile of the last launch.
-    fn rows(&self, state: &State) -> Option<Vec<InstructionProfile>> {
+    pub(crate) fn rows(&self, state: &State) -> Option<Vec<InstructionProfile>> {
         let profile = state.machine.profile()?;
         Some(InstructionProfile::all(&self.module.get().ir, profile))
     }
@@ -354,23 +380,58 @@ impl Machine {
             .take(SHOWN)
             .map(|k| format!("`{k}`"))
             .collect();
-        let more = match kernels.len().saturating_sub(SHOWN) {
+        let further_kernels = match kernels.len().saturating_sub(SHOWN) {
             0 => String::new(),
-            more => format!(" and {more} more, which `kernels` contains"),
+            count => format!(" and {count} more, which `kernels` contains"),
         };
         Failure::new(format!(
-            "there is no kernel `{name}`: expected {}{more}",
+            "there is no kernel `{name}`: expected {}{further_kernels}",
             shown.join(", ")
         ))
     }
 
-    /// Adds the arguments of a launch, and copies their buffers to the memory of the machine.
-    fn pass<'py>(
+    /// Adds the arguments of launches, and copies their buffers to the memory of the machine.
+    pub(crate) fn pass<'py>(
+        &self,
+        launches: &mut [Launch],
+        state: &mut State,
+        arguments: &[Vec<Bound<'py, PyAny>>],
+    ) -> PyResult<Placement<'py>> {
+        let mut placement = Placement::default();
+        let mut addresses = Vec::new();
+        for (number, (launch, arguments)) in launches.iter_mut().zip(arguments).enumerate() {
+            self.add_arguments(launch, arguments, |argument, offset, parameter, buffer| {
+                addresses.push(PassedAddress {
+                    launch: number,
+                    argument,
+                    offset,
+                    buffer: placement.add(parameter, buffer)?,
+                });
+                Ok(())
+            })?;
+        }
+        placement.copy_in(state)?;
+        for passed in addresses {
+            let address = placement.address(passed.buffer).to_le_bytes();
+            let argument = launches
+                .get_mut(passed.launch)
+                .and_then(|launch| launch.arguments.get_mut(passed.argument));
+            let places = argument.into_iter().flat_map(|bytes| bytes.iter_mut());
+            for (place, byte) in places.skip(passed.offset).zip(address) {
+                *place = byte;
+            }
+        }
+        Ok(placement)
+    }
+
+    /// Adds the arguments of a launch. `add_buffer` is called for each buffer, with the index of the argument, the offset of the address in it and the name of
+    /// the parameter.
+    fn add_arguments<'py>(
         &self,
         launch: &mut Launch,
-        state: &mut State,
         arguments: &[Bound<'py, PyAny>],
-    ) -> PyResult<Placement<'py>> {
+        mut add_buffer: impl FnMut(usize, usize, &str, Buffer<'py>) -> PyResult<()>,
+    ) -> PyResult<()> {
         let ir = &self.module.get().ir;
         let function = ir
             .function(&launch.kernel)
@@ -386,9 +447,6 @@ impl Machine {
             return Err(PyTypeError::new_err(message));
         }
         let pointer = usize::from(ir.header().address_size.unwrap_or(32)) / 8;
-        let mut placement = Placement::default();
-        // The arguments, and where the addresses of buffers are in them.
-        let mut addresses = Vec::new();
         for (index, (param, object)) in params.iter().zip(arguments).enumerate() {
             let (bytes, fields) = match Argument::new(ir, param, object)? {
                 Argument::Bytes(bytes) => (bytes, Vec::new()),
@@ -396,20 +454,10 @@ impl Machine {
                 Argument::Struct(bytes, fields) => (bytes, fields),
             };
             for (offset, buffer) in fields {
-                let buffer = placement.add(parameter_name(ir, param), buffer)?;
-                addresses.push((index, offset, buffer));
+                add_buffer(index, offset, parameter_name(ir, param), buffer)?;
             }
             launch.arguments.push(bytes);
         }
-        placement.copy_in(state)?;
-        for (index, offset, buffer) in addresses {
-            let address = placement.address(buffer).to_le_bytes();
-            let argument = launch.arguments.get_mut(index);
-            let places = argument.into_iter().flat_map(|bytes| bytes.iter_mut());
-            for (place, byte) in places.skip(offset).zip(address) {
-                *place = byte;
-            }
-        }
-        Ok(placement)
+        Ok(())
     }
 }

@@ -31,7 +31,7 @@ struct Region {
     /// The indices of the buffers.
     members: Vec<usize>,
     /// The bytes before the launch, if one of the buffers is read-only.
-    before: Option<Vec<u8>>,
+    initial_bytes: Option<Vec<u8>>,
 }
 
 /// The buffers of a launch.
@@ -107,7 +107,7 @@ impl<'py> Placement<'py> {
             address,
             size,
             members,
-            before: has_read_only.then_some(bytes),
+            initial_bytes: has_read_only.then_some(bytes),
         });
         Ok(())
     }
@@ -130,9 +130,9 @@ impl<'py> Placement<'py> {
     pub(crate) fn copy_out(&self, state: &State) -> PyResult<()> {
         let mut lost = None;
         for region in &self.regions {
-            let after = state.machine.read(region.address, region.size);
-            let found = self.copy_region_out(region, &after.map_err(Failure::from)?)?;
-            lost = lost.or(found);
+            let bytes = state.machine.read(region.address, region.size);
+            let lost_in_region = self.copy_region_out(region, &bytes.map_err(Failure::from)?)?;
+            lost = lost.or(lost_in_region);
         }
         match lost {
             None => Ok(()),
@@ -144,13 +144,17 @@ impl<'py> Placement<'py> {
     }
 
     /// Copies the bytes of a region to its buffers. Returns a read-only one that they would have changed.
-    fn copy_region_out(&self, region: &Region, after: &[u8]) -> PyResult<Option<&Passed<'py>>> {
+    fn copy_region_out(
+        &self,
+        region: &Region,
+        machine_bytes: &[u8],
+    ) -> PyResult<Option<&Passed<'py>>> {
         let members = region.members.iter();
         let passed: Vec<_> = members.filter_map(|i| self.passed.get(*i)).collect();
         // What the memory of the host contains after the copies.
-        let mut copied = region.before.clone();
+        let mut copied = region.initial_bytes.clone();
         for member in passed.iter().filter(|p| !p.buffer.is_read_only()) {
-            let Some(bytes) = after.get(member.offsets.clone()) else {
+            let Some(bytes) = machine_bytes.get(member.offsets.clone()) else {
                 continue;
             };
             member.buffer.set(bytes)?;
@@ -166,7 +170,8 @@ impl<'py> Placement<'py> {
         };
         let lost = passed.into_iter().find(|member| {
             let offsets = member.offsets.clone();
-            member.buffer.is_read_only() && copied.get(offsets.clone()) != after.get(offsets)
+            member.buffer.is_read_only()
+                && copied.get(offsets.clone()) != machine_bytes.get(offsets)
         });
         Ok(lost)
     }

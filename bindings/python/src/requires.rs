@@ -1,9 +1,10 @@
 //! The targets and versions on which a module is legal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ptxkit::isa::{PtxVersion, Target};
 use ptxkit::verify::{self, Availability};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
 use crate::conversions::named;
@@ -22,8 +23,18 @@ type Pairs = Vec<(&'static str, String)>;
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Requirements {
     module: Availability,
-    functions: Vec<(String, Availability)>,
+    functions: Vec<FunctionRequirements>,
     reasons: Vec<Reason>,
+    /// The instructions that are illegal for all versions and targets.
+    illegal: Vec<Span>,
+}
+
+/// The requirements of a function.
+struct FunctionRequirements {
+    name: String,
+    availability: Availability,
+    /// The indices of its reasons, in the order of their first uses in the function.
+    reasons: Vec<usize>,
 }
 
 fn texts(pairs: impl IntoIterator<Item = (Target, PtxVersion)>) -> Pairs {
@@ -36,23 +47,49 @@ fn texts(pairs: impl IntoIterator<Item = (Target, PtxVersion)>) -> Pairs {
 impl Requirements {
     pub(crate) fn new(module: &Module, needs: &verify::Requirements) -> Self {
         let ir = &module.ir;
+        let lines = module.lines();
+        let indices: HashMap<*const verify::Reason, usize> = needs
+            .reasons()
+            .iter()
+            .enumerate()
+            .map(|(index, reason)| (core::ptr::from_ref(reason), index))
+            .collect();
         let functions = needs.functions().iter().map(|(id, availability)| {
             let function = ir.functions().get(*id);
             let name = function.map_or("", |function| ir.name(function.name));
-            (name.to_owned(), availability.clone())
+            let reasons = needs.reasons_of(*id).map(|(reason, _)| reason);
+            FunctionRequirements {
+                name: name.to_owned(),
+                availability: availability.clone(),
+                reasons: reasons
+                    .filter_map(|reason| indices.get(&core::ptr::from_ref(reason)).copied())
+                    .collect(),
+            }
         });
-        let reasons = needs.reasons().iter().map(|reason| Reason {
-            what: reason.what().to_owned(),
-            span: Span::new(reason.span()),
-            line: module.lines().position(reason.span().start).line,
-            count: reason.count(),
-            minimal: texts(reason.availability().minimal()),
-            availability: reason.availability().clone(),
+        let reasons = needs.reasons().iter().map(|reason| {
+            let spans = reason.spans().iter();
+            let mut all_lines: Vec<u32> =
+                spans.map(|span| lines.position(span.start).line).collect();
+            all_lines.dedup();
+            Reason {
+                what: reason.what().to_owned(),
+                span: Span::new(reason.span()),
+                line: lines.position(reason.span().start).line,
+                lines: all_lines,
+                count: reason.count(),
+                minimal: texts(reason.availability().minimal()),
+                availability: reason.availability().clone(),
+            }
         });
         Self {
             module: needs.module().clone(),
             functions: functions.collect(),
             reasons: reasons.collect(),
+            illegal: needs
+                .illegal()
+                .iter()
+                .map(|span| Span::new(*span))
+                .collect(),
         }
     }
 }
@@ -82,8 +119,32 @@ impl Requirements {
     fn functions(&self) -> BTreeMap<&str, Pairs> {
         let functions = self.functions.iter();
         functions
-            .map(|(name, a)| (name.as_str(), texts(a.minimal())))
+            .map(|function| {
+                (
+                    function.name.as_str(),
+                    texts(function.availability.minimal()),
+                )
+            })
             .collect()
+    }
+
+    /// The value of `reasons` for a function that has a body, by its name. The occurrences are those in the module.
+    fn reasons_of(&self, function: &str) -> PyResult<Vec<Reason>> {
+        let requirements = self
+            .functions
+            .iter()
+            .find(|requirements| requirements.name == function)
+            .ok_or_else(|| PyKeyError::new_err(function.to_owned()))?;
+        let reasons = requirements.reasons.iter();
+        Ok(reasons
+            .filter_map(|index| self.reasons.get(*index).cloned())
+            .collect())
+    }
+
+    /// The instructions that are illegal on every target in every version. The requirements do not include them.
+    #[getter]
+    fn illegal(&self) -> Vec<Span> {
+        self.illegal.clone()
     }
 
     /// The features of the module that are not available everywhere.
@@ -131,6 +192,9 @@ pub(crate) struct Reason {
     /// The line of the first occurrence, from 1.
     #[pyo3(get)]
     line: u32,
+    /// The lines of all occurrences in ascending order, each once.
+    #[pyo3(get)]
+    lines: Vec<u32>,
     /// The number of occurrences.
     #[pyo3(get)]
     count: usize,

@@ -286,6 +286,28 @@ impl Machine {
             .map_err(wrong)
     }
 
+    /// Destroys an array and frees its memory. `memcheck` reports accesses through its textures and surfaces.
+    fn destroy_array(slf: &Bound<'_, Self>, array: &TexelArray) -> PyResult<()> {
+        array.check_machine(slf)?;
+        let mut state = slf.get().state()?;
+        state.machine.destroy_array(array.array).map_err(failed)
+    }
+
+    /// Destroys the texture of a handle. Kernels that use the handle later end with an error.
+    fn destroy_texture(&self, handle: u64) -> PyResult<()> {
+        self.state()?.machine.destroy_texture(handle).map_err(wrong)
+    }
+
+    /// Destroys the sampler of a handle. Kernels that use the handle later end with an error.
+    fn destroy_sampler(&self, handle: u64) -> PyResult<()> {
+        self.state()?.machine.destroy_sampler(handle).map_err(wrong)
+    }
+
+    /// Destroys the surface of a handle, but not its array. Kernels that use the handle later end with an error.
+    fn destroy_surface(&self, handle: u64) -> PyResult<()> {
+        self.state()?.machine.destroy_surface(handle).map_err(wrong)
+    }
+
     /// Binds a variable of type `.texref`, `.samplerref` or `.surfref`, or an element of an array of them such as `images[2]`, to the object of a handle.
     fn bind(&self, name: &str, handle: u64) -> PyResult<()> {
         self.state()?.machine.bind(name, handle).map_err(wrong)

@@ -47,6 +47,24 @@ def test_requires(module):
         needs.lowest("sm_0")
 
 
+def test_requirements_of_functions():
+    text = """.version 9.2
+.target sm_90
+.entry a() { griddepcontrol.wait; ret; }
+.entry b() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1;
+griddepcontrol.wait; griddepcontrol.wait; ret; }
+.entry c() { .reg .b32 %r; add.f32 %r, %r; ret; }
+"""
+    needs = ptxkit.parse(text).requires()
+    (wait,) = needs.reasons_of("a")
+    assert (wait.what, wait.line, wait.lines, wait.count) == ("griddepcontrol.wait", 3, [3, 5], 3)
+    assert [reason.what for reason in needs.reasons_of("b")] == ["redux.sync.add.s32", "griddepcontrol.wait"]
+    assert needs.reasons_of("c") == []
+    with pytest.raises(KeyError, match="d"):
+        needs.reasons_of("d")
+    assert [text[span.start : span.end] for span in needs.illegal] == ["add.f32 %r, %r;"]
+
+
 def test_retarget(module):
     new = module.retarget("sm_90a")
     assert (new.target, new.version, new.name) == ("sm_90a", "8.0", "sum.ptx")

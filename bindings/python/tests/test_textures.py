@@ -184,3 +184,26 @@ def test_arrays_of_numpy():
     assert numpy.frombuffer(image.read(), numpy.float32).reshape(image.shape)[1, 2] == 18
     with pytest.raises(ValueError, match="ascontiguousarray"):
         runs.create_array("2d", volume[0].T)
+
+
+def test_destroyed_objects():
+    machine = ptxkit.Machine(ptxkit.parse(".version 8.0\n.target sm_90\n.address_size 64\n"))
+    texels = array.array("f", [1, 2, 3, 4])
+    image = machine.create_array("1d", texels)
+    texture, sampler, surface = machine.create_texture(image), machine.create_sampler(), machine.create_surface(image)
+    with pytest.raises(ValueError, match="expected the handle of a sampler, found .* that of a texture"):
+        machine.destroy_sampler(texture)
+    machine.destroy_texture(texture)
+    machine.destroy_sampler(sampler)
+    machine.destroy_surface(surface)
+    for destroy, handle in [(machine.destroy_texture, texture), (machine.destroy_sampler, sampler), (machine.destroy_surface, surface)]:
+        with pytest.raises(ValueError, match="whose object was destroyed"):
+            destroy(handle)
+    other = ptxkit.Machine(machine.module)
+    with pytest.raises(ValueError, match="another machine"):
+        other.destroy_array(image)
+    machine.destroy_array(image)
+    with pytest.raises(ptxkit.PtxError, match="the array was destroyed"):
+        image.read()
+    with pytest.raises(ptxkit.PtxError, match="the array was destroyed"):
+        machine.destroy_array(image)
