@@ -4,7 +4,7 @@
 //! `Exit status: N` follows it. If a block `text` follows, its lines are parts of the output, in this order, with any text for `…`.
 //!
 //! A comment `<!-- needs: WORDS -->` before a block names programs that it needs; it runs where they exist. Blocks that need `cargo`, the
-//! `network` or an `editor` never run, apart from `cargo ptxkit`, which is the program.
+//! `network` or an `editor` do not run here, apart from `cargo ptxkit`, which is the program: `.ci/install` runs them.
 //!
 //! Configuration files and scripts of launches are read by the program, and the commands of workflows run.
 #![cfg(unix)]

@@ -41,6 +41,9 @@ pub(super) fn run(context: &Context) -> Result<()> {
     if step.execute(growth.arg(context.built("ptxkit"))).is_err() {
         failed.push("cost on inputs of double size");
     }
+    if step.script("install", &[]).is_err() {
+        failed.push("commands of the guides that install something");
+    }
     if !failed.is_empty() {
         println!("{}", fs::read_to_string(&step.log).unwrap_or_default());
         bail!("failed with seed {}: {}", context.seed, failed.join(", "));
