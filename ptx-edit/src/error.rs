@@ -3,7 +3,9 @@
 use alloc::string::String;
 use core::fmt;
 
-use ptx_ir::{Module, Span, StmtId, SymbolId};
+use ptx_ir::{Module, NameId, Span, StmtId, SymbolId};
+
+use crate::UsedBy;
 
 /// The reason why an edit was refused. A refused edit changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +54,12 @@ pub enum EditError {
         span: Span,
     },
     /// The name is still used.
-    Used(String),
+    Used {
+        /// The name.
+        name: String,
+        /// The use that prevents the edit.
+        by: UsedBy,
+    },
     /// Two edits of a batch change the same part of a statement.
     Conflict {
         /// The statement.
@@ -79,8 +86,17 @@ impl EditError {
     }
 
     /// An error for a symbol that is still used.
-    pub(crate) fn used(module: &Module, symbol: SymbolId) -> Self {
-        Self::Used(symbol_name(module, symbol))
+    pub(crate) fn used(module: &Module, symbol: SymbolId, by: UsedBy) -> Self {
+        let name = symbol_name(module, symbol);
+        Self::Used { name, by }
+    }
+
+    /// An error for a name that is used where names are not resolved.
+    pub(crate) fn unresolved(module: &Module, name: NameId) -> Self {
+        Self::Used {
+            name: String::from(module.name(name)),
+            by: UsedBy::Unresolved,
+        }
     }
 }
 
@@ -108,7 +124,7 @@ impl fmt::Display for EditError {
             Self::Hidden(name) => write!(f, "`{name}` is not visible here"),
             Self::Undeclared(name) => write!(f, "undeclared name `{name}`"),
             Self::Syntax { message, .. } => f.write_str(message),
-            Self::Used(name) => write!(f, "`{name}` is still used"),
+            Self::Used { name, by } => by.write(f, name),
             Self::Conflict {
                 statement,
                 first,

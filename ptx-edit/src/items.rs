@@ -15,7 +15,8 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 use crate::name_conflicts::{Visible, check_new_name};
 use crate::names::NameForm;
 use crate::operand_grammar::check_arguments;
-use crate::{EditError, ModuleEditor};
+use crate::used_by::first_place;
+use crate::{EditError, ModuleEditor, UsedBy};
 
 /// The state spaces of variables of a module.
 const MODULE_SPACES: [StateSpace; 3] = [StateSpace::Global, StateSpace::Const, StateSpace::Shared];
@@ -171,8 +172,8 @@ impl ModuleEditor<'_> {
         }
         let declared = self.module.declared_symbols(item);
         for &symbol in &declared {
-            if is_used(self.module, symbol, item) {
-                return Err(EditError::used(self.module, symbol));
+            if let Some(by) = find_use(self.module, symbol, item) {
+                return Err(EditError::used(self.module, symbol, by));
             }
         }
         let comments = match (item, comments) {
@@ -307,11 +308,9 @@ pub(crate) fn quote(text: &str) -> Result<String, EditError> {
     Ok(format!("\"{text}\""))
 }
 
-/// Returns whether an item except `removed` uses a symbol, or the debug information may use it.
-fn is_used(module: &Module, symbol: SymbolId, removed: Item) -> bool {
-    let Some(symbol) = module.symbols().get(symbol) else {
-        return false;
-    };
+/// Finds a use of a symbol by an item except `removed`, or by the debug information.
+fn find_use(module: &Module, symbol: SymbolId, removed: Item) -> Option<UsedBy> {
+    let symbol = module.symbols().get(symbol)?;
     let is_use = |operand: Operand| match operand {
         Operand::Symbol(used) => module
             .symbols()
@@ -324,10 +323,11 @@ fn is_used(module: &Module, symbol: SymbolId, removed: Item) -> bool {
         .definitions()
         .filter(|(id, ..)| Item::Function(*id) != removed)
         .map(|(_, _, body)| body.pool());
-    core::iter::once(module.pool())
+    let is_used = core::iter::once(module.pool())
         .chain(body_pools)
         .any(|pool| {
             pool.operands().iter().any(|o| is_use(*o))
                 || pool.addresses().iter().any(|a| is_use(a.base))
-        })
+        });
+    is_used.then(|| first_place(module, removed, is_use).map_or(UsedBy::Unresolved, UsedBy::Use))
 }

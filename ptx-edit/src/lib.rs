@@ -88,6 +88,7 @@ mod rewriting;
 mod signature;
 mod symbol_visibility;
 mod unused_labels;
+mod used_by;
 mod uses;
 mod visibility;
 
@@ -100,6 +101,7 @@ pub use names::{Entity, NameRef, Names, OwnSymbols, RenameError, Renaming};
 pub use ptx_ir::RemovedComments;
 pub use rewriting::Rewriting;
 pub use signature::{NewParam, ParamList};
+pub use used_by::{UsePlace, UsedBy};
 
 /// Tables of names for the other crates of this project. Not part of the public interface: nothing here is covered by semantic
 /// versioning.

@@ -108,7 +108,7 @@ impl Editor<'_> {
     ) -> Result<NameId, EditError> {
         check_declarable(name, form)?;
         if is_unresolved(self.module, self.body(), old) {
-            return Err(EditError::Used(String::from(self.module.name(old))));
+            return Err(EditError::unresolved(self.module, old));
         }
         let function = Some(self.function);
         check_captures(
@@ -200,7 +200,7 @@ impl ModuleEditor<'_> {
         let form = NameForm::of(old.number);
         check_declarable(name, form)?;
         if is_debug_name(module, old.name) {
-            return Err(EditError::Used(String::from(module.name(old.name))));
+            return Err(EditError::unresolved(module, old.name));
         }
         // Sorted by id.
         let renamed: Vec<SymbolId> = module

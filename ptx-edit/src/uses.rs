@@ -7,7 +7,7 @@ use ptx_ir::{NameId, Operand, Statement, StmtId};
 
 use crate::names::is_debug_name;
 use crate::visibility::{declaration_of, name_of};
-use crate::{EditError, Editor};
+use crate::{EditError, Editor, UsePlace, UsedBy};
 
 impl Editor<'_> {
     /// The first statement with an operand that `predicate` accepts. Each operand is passed with its statement, in the order
@@ -60,7 +60,7 @@ impl Editor<'_> {
             return Ok(());
         }
         let mut name = None;
-        self.first_use(|_, operand| {
+        let user = self.first_use(|_, operand| {
             let is_declared_here = match (statement, operand) {
                 (Statement::Label(label), Operand::Label(used)) => label == used,
                 (Statement::Decl(decl), Operand::Reg(_) | Operand::Var(_)) => {
@@ -73,13 +73,20 @@ impl Editor<'_> {
             }
             name.is_some()
         });
-        if let Statement::Label(_) = statement {
-            let mut names = self.declared_names(statement).into_iter();
-            name = name.or_else(|| names.find(|n| is_debug_name(self.module, *n)));
+        if let (Some(user), Some(name)) = (user, name) {
+            let place = UsePlace::statement(self.module, self.function, user);
+            return Err(EditError::Used {
+                name: String::from(self.module.name(name)),
+                by: UsedBy::Use(place),
+            });
         }
-        match name {
-            Some(name) => Err(EditError::Used(String::from(self.module.name(name)))),
-            None => Ok(()),
-        }
+        let debug_name = match statement {
+            Statement::Label(_) => {
+                let mut names = self.declared_names(statement).into_iter();
+                names.find(|n| is_debug_name(self.module, *n))
+            }
+            _ => None,
+        };
+        debug_name.map_or(Ok(()), |name| Err(EditError::unresolved(self.module, name)))
     }
 }

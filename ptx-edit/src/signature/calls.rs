@@ -5,11 +5,14 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::{Callees, ModuleFacts};
 use ptx_ir::raw::EntitySet;
-use ptx_ir::{FuncId, Item, Module, Operand, Param, PrototypeId, Statement, StmtId, SymbolId};
+use ptx_ir::{
+    FuncId, Item, ItemId, Module, Operand, Param, PrototypeId, Statement, StmtId, SymbolId,
+};
 
 use super::ParamList;
 use super::header::Header;
-use crate::{EditError, Editor};
+use crate::error::symbol_name;
+use crate::{EditError, Editor, UsePlace, UsedBy};
 
 /// All calls that can reach a function, and the prototypes of the indirect ones.
 #[derive(Default)]
@@ -20,15 +23,24 @@ pub(super) struct Calls {
     pub(super) prototypes: Vec<(FuncId, PrototypeId)>,
 }
 
+/// A place that takes the address of a function.
+#[derive(Copy, Clone)]
+enum AddressUse {
+    Item(ItemId),
+    Statement(FuncId, StmtId),
+}
+
 /// The uses of functions.
 #[derive(Default)]
 struct Uses {
     /// The symbols that are used other than by direct calls.
     addresses: EntitySet<SymbolId>,
+    /// The first place that takes the address of the function whose calls are searched.
+    address: Option<AddressUse>,
     /// The indirect calls through a prototype.
     indirect: Vec<(FuncId, StmtId, PrototypeId)>,
-    /// Whether some calls can reach any function.
-    unknown: bool,
+    /// The first call that can reach any function.
+    unknown: Option<(FuncId, StmtId)>,
 }
 
 /// All calls of a function.
@@ -41,17 +53,21 @@ pub(super) fn calls_of(
     function: FuncId,
     symbol: SymbolId,
 ) -> Result<Calls, EditError> {
-    let used = || EditError::used(module, symbol);
+    let used = |by| EditError::used(module, symbol, by);
     let mut result = Calls::default();
-    let mut uses = module_uses(module, symbol).ok_or_else(used)?;
+    let mut uses = module_uses(module, symbol)
+        .map_err(|item| used(UsedBy::Use(UsePlace::item(module, item))))?;
     let facts = ModuleFacts::new(module);
     for (caller, _, body) in module.definitions() {
         let facts = facts.function(caller);
         for (stmt, statement) in body.statements() {
             let mut symbols = symbols_of(body.walk(statement)).peekable();
+            let place = || UsePlace::statement(module, caller, stmt);
             let callees = match (statement, &facts) {
                 (Statement::Inst(inst), Some(facts)) => facts.inst(inst).callees(),
-                (Statement::Opaque(_), _) if symbols.any(|s| s == symbol) => return Err(used()),
+                (Statement::Opaque(_), _) if symbols.any(|s| s == symbol) => {
+                    return Err(used(UsedBy::Use(place())));
+                }
                 // The calls through a table have its functions as callees.
                 (Statement::Directive(_), _) => continue,
                 _ => None,
@@ -65,25 +81,34 @@ pub(super) fn calls_of(
                 }
                 Some(Callees::List(list)) if list.operands.contains(&Operand::Symbol(symbol)) => {
                     if list.operands.iter().any(|o| *o != Operand::Symbol(symbol)) {
-                        return Err(used());
+                        return Err(used(UsedBy::Call(place())));
                     }
                     result.calls.push((caller, stmt));
                 }
                 Some(Callees::Prototype(id)) => uses.indirect.push((caller, stmt, id)),
-                Some(Callees::Unknown) => uses.unknown = true,
+                Some(Callees::Unknown) => {
+                    uses.unknown.get_or_insert((caller, stmt));
+                }
                 _ => {}
             }
-            uses.addresses.extend(symbols);
+            for address in symbols {
+                if address == symbol {
+                    uses.address
+                        .get_or_insert(AddressUse::Statement(caller, stmt));
+                }
+                uses.addresses.insert(address);
+            }
         }
     }
     if !uses.addresses.contains(symbol) {
         return Ok(result);
     }
     // An indirect call may then call another function.
-    let is_ambiguous = module.functions().iter().any(|(id, f)| {
-        f.symbol != Some(symbol)
-            && f.symbol.is_some_and(|s| uses.addresses.contains(s))
-            && have_same_type(module, Header::Function(function), Header::Function(id))
+    let other = module.functions().iter().find_map(|(id, f)| {
+        let other = f
+            .symbol
+            .filter(|s| *s != symbol && uses.addresses.contains(*s))?;
+        have_same_type(module, Header::Function(function), Header::Function(id)).then_some(other)
     });
     for &(caller, stmt, id) in &uses.indirect {
         let prototype = Header::Prototype(caller, id);
@@ -94,33 +119,57 @@ pub(super) fn calls_of(
     }
     result.prototypes.sort_unstable();
     result.prototypes.dedup();
-    if uses.unknown || is_ambiguous || result.prototypes.is_empty() {
-        return Err(used());
+    if let Some((caller, stmt)) = uses.unknown {
+        let place = UsePlace::statement(module, caller, stmt);
+        return Err(used(UsedBy::Call(place)));
     }
-    Ok(result)
+    if other.is_none() && !result.prototypes.is_empty() {
+        return Ok(result);
+    }
+    let place = match uses.address {
+        Some(AddressUse::Item(item)) => UsePlace::item(module, item),
+        Some(AddressUse::Statement(caller, stmt)) => UsePlace::statement(module, caller, stmt),
+        None => return Err(used(UsedBy::Unresolved)),
+    };
+    Err(used(match other {
+        Some(other) => UsedBy::SharedAddress {
+            place,
+            other: symbol_name(module, other),
+        },
+        None => UsedBy::Address(place),
+    }))
 }
 
-/// The uses of functions in the initializers of variables of the module. `None` if another item than a variable or a function
-/// uses the symbol.
-fn module_uses(module: &Module, symbol: SymbolId) -> Option<Uses> {
+/// The uses of functions in the initializers of variables of the module.
+///
+/// # Errors
+///
+/// An item that is neither a variable nor a function and uses the symbol.
+fn module_uses(module: &Module, symbol: SymbolId) -> Result<Uses, ItemId> {
     let mut uses = Uses::default();
     let pool = module.pool();
-    for (_, item) in module.items() {
-        let walk = match item {
-            Item::Decl(id) => {
-                let walk = module.declarations().walk(id, pool);
-                uses.addresses.extend(symbols_of(walk));
+    for (id, item) in module.items() {
+        let operands = match item {
+            Item::Decl(decl) => {
+                for address in symbols_of(module.declarations().walk(decl, pool)) {
+                    if address == symbol {
+                        uses.address.get_or_insert(AddressUse::Item(id));
+                    }
+                    uses.addresses.insert(address);
+                }
                 continue;
             }
-            Item::Directive(id) => pool.walk(module.directives().get(id)?.args),
-            Item::Opaque(id) => pool.walk(module.opaques().get(id)?.mentions),
-            _ => continue,
+            Item::Directive(directive) => module.directives().get(directive).map(|d| d.args),
+            Item::Opaque(opaque) => module.opaques().get(opaque).map(|o| o.mentions),
+            _ => None,
         };
-        if symbols_of(walk).any(|s| s == symbol) {
-            return None;
+        let is_use =
+            operands.is_some_and(|range| symbols_of(pool.walk(range)).any(|s| s == symbol));
+        if is_use {
+            return Err(id);
         }
     }
-    Some(uses)
+    Ok(uses)
 }
 
 fn symbols_of(operands: impl Iterator<Item = Operand>) -> impl Iterator<Item = SymbolId> {

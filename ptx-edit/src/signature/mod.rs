@@ -17,7 +17,7 @@ use self::calls::{call_list, calls_of, write_call_list};
 pub(crate) use self::header::inserted_list;
 use self::header::{Header, SignatureChange, declarations};
 use crate::editor::EditModule as _;
-use crate::{EditError, Editor, ModuleEditor};
+use crate::{EditError, Editor, ModuleEditor, UsePlace, UsedBy};
 
 impl ModuleEditor<'_> {
     /// Inserts a parameter or a result into a function, all its declarations and all its calls. `argument` returns the operand
@@ -45,8 +45,9 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Used`] if the address of the function is taken and its calls cannot be determined: the module has no
-    /// module, one has no prototype or lists other functions, or the address of another function of the same type is taken;
+    /// [`EditError::Used`] if the address of the function is taken and its calls cannot be determined: no
+    /// call has a prototype of its type, one has no prototype or lists other functions, or the address of another function of the same
+    /// type is taken, and if a call has another number of arguments;
     /// [`EditError::Taken`] and [`EditError::Overlap`] if the name conflicts with another; [`EditError::NoPart`] if the index
     /// is greater than the number of parameters; and the errors of `argument`. The module is unchanged after an error.
     pub fn insert_param(
@@ -82,10 +83,14 @@ impl ModuleEditor<'_> {
     ) -> Result<(), EditError> {
         if let Some(bound) = self.bound_operand(function, list, index) {
             let editor = self.module.edit(function)?;
-            if editor.first_use(|_, operand| operand == bound).is_some() {
+            if let Some(user) = editor.first_use(|_, operand| operand == bound) {
                 let name = crate::visibility::name_of(editor.body(), bound)
                     .map(|n| String::from(editor.module().name(n)));
-                return Err(EditError::Used(name.unwrap_or_default()));
+                let place = UsePlace::statement(editor.module(), function, user);
+                return Err(EditError::Used {
+                    name: name.unwrap_or_default(),
+                    by: UsedBy::Use(place),
+                });
             }
         }
         let change = SignatureChange::Remove;
@@ -163,7 +168,12 @@ impl ModuleEditor<'_> {
             let mut editor = self.module.edit(caller)?;
             let (mut operands, call_list_index) = call_list(&editor, call, list)?;
             if operands.len() != count {
-                return Err(EditError::used(editor.module(), symbol));
+                let place = UsePlace::statement(editor.module(), caller, call);
+                return Err(EditError::used(
+                    editor.module(),
+                    symbol,
+                    UsedBy::Arguments(place),
+                ));
             }
             edit_call(&mut editor, call, &mut operands)?;
             write_call_list(&mut editor, call, &operands, call_list_index)?;

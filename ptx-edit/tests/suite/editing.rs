@@ -1,7 +1,7 @@
 //! What an edit does to the text, case by case: indentation, lines, comments, line endings; and what is refused.
 #![allow(clippy::unwrap_used)]
 
-use ptx_edit::{Batch, Edit, EditError, EditModule as _, Editor, RemovedComments};
+use ptx_edit::{Batch, Edit, EditError, EditModule as _, Editor, RemovedComments, UsedBy};
 use ptx_ir::raw::Change;
 use ptx_ir::{Item, Linkage, Module, Operand, Rewritten, Statement, StmtId};
 use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace};
@@ -402,7 +402,10 @@ fn symbols_and_items() {
     let used = module.function("ff").unwrap();
     let used = item(&module, used);
     let error = module.editor().remove_item(used, RemovedComments::None);
-    assert_eq!(error, Err(EditError::Used("ff".into())));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "`ff` is still used by `call f, (1);` in line 8, in function `k`; change or remove its uses first"
+    );
     let first = module.items().nth(2).unwrap().0;
     let string = module.editor().string("x.cu").unwrap();
     let args = [Operand::Small(1), string];
@@ -459,8 +462,14 @@ fn invalid_edits_are_refused_and_change_nothing() {
     let mut e = editor(&mut module);
     let [decl, first, inner, label] = [".reg", "bra", "mov.b32 x", "L:"].map(|t| find(&e, t));
     let open = e.body().before(find(&e, ".reg .b32 x")).unwrap();
-    assert_eq!(e.remove(decl), Err(EditError::Used("r".into())));
-    assert_eq!(e.remove(label), Err(EditError::Used("L".into())));
+    assert_eq!(
+        e.remove(decl).unwrap_err().to_string(),
+        "`r` is still used by `mov.b32 x, r0;` in line 10, in function `k`; change or remove its uses first"
+    );
+    assert!(
+        matches!(e.remove(label), Err(EditError::Used { name, by: UsedBy::Use(place) })
+            if name == "L" && place.statement == Some(first) && place.line == Some(7))
+    );
     assert_eq!(e.remove(open), Err(EditError::Immovable));
     assert_eq!(
         e.move_after(inner, first),

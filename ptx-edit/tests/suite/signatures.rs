@@ -102,7 +102,10 @@ fn parameters_are_removed() {
     let error = refused(before, |module, f| {
         module.editor().remove_param(f, ParamList::Parameters, 1)
     });
-    assert_eq!(error, EditError::Used("b".to_owned()));
+    assert_eq!(
+        error.to_string(),
+        "`b` is still used by `mov.b32 c, b;` in line 4, in function `f`; change or remove its uses first"
+    );
     let error = refused(before, |module, f| {
         module.editor().remove_param(f, ParamList::Parameters, 2)
     });
@@ -164,16 +167,48 @@ fn tables_of_one_function_are_followed() {
 /// Calls that may reach other functions, or that are not in the module.
 #[test]
 fn undetermined_calls_are_refused() {
-    let used = EditError::Used("f".to_owned());
     let same_type = INDIRECT
         .replace("g(.reg .b64 a)", "g(.reg .b32 a)")
         .replace("call q, (1), Q; ", "");
-    let no_prototype = INDIRECT.replace("call p, (1), P; ", "");
+    let no_call = INDIRECT.replace("call p, (1), P; ", "");
+    let no_prototype = INDIRECT.replace("_ (.reg .b32 _)", "_ (.reg .f32 _)");
     let table = ".func f(.reg .b32 a) { ret; }\n.func g(.reg .b32 a) { ret; }\n.entry k() { .reg .b64 p; mov.u64 p, f;\nT: .calltargets f, g;\ncall p, (2), T; ret; }\n".to_owned();
     let initializer = ".func f(.reg .b32 a) { ret; }\n.global .u64 t = f;\n".to_owned();
     let alias = ".func f(.reg .b32 a) { ret; }\n.func g(.reg .b32 a);\n.alias g, f;\n".to_owned();
-    for before in [same_type, no_prototype, table, initializer, alias] {
-        assert_eq!(refused(&before, insert_seven), used, "{before}");
+    let arguments =
+        ".func f(.reg .b32 a) { ret; }\n.entry k() { call f, (1, 2); ret; }\n".to_owned();
+    let copy = "change a copy of the function with another name";
+    for (before, expected) in [
+        (
+            same_type,
+            format!("the address of `f` is used by `mov.u64 p, f;` in line 6, in function `k`, and that of `g`, which has the same type, as well, so a call may reach either; {copy}"),
+        ),
+        (
+            no_call,
+            format!("the address of `f` is used by `mov.u64 p, f;` in line 6, in function `k`, and the module has no call with a prototype of its type, so its calls are unknown; {copy}"),
+        ),
+        (
+            no_prototype,
+            format!("the address of `f` is used by `mov.u64 p, f;` in line 6, in function `k`, and the module has no call with a prototype of its type, so its calls are unknown; {copy}"),
+        ),
+        (
+            table,
+            format!("`f` may be called by `call p, (2), T;` in line 8, in function `k`, which may call other functions as well; {copy}"),
+        ),
+        (
+            initializer,
+            format!("the address of `f` is used by `.global .u64 t = f;` in line 5, and the module has no call with a prototype of its type, so its calls are unknown; {copy}"),
+        ),
+        (
+            alias,
+            "`f` is still used by `.alias g, f;` in line 6; change or remove its uses first".to_owned(),
+        ),
+        (
+            arguments,
+            "`f` has another number of parameters than `call f, (1, 2);` in line 5, in function `k` has arguments; correct the call first".to_owned(),
+        ),
+    ] {
+        assert_eq!(refused(&before, insert_seven).to_string(), expected, "{before}");
     }
 }
 
