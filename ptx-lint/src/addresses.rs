@@ -78,8 +78,7 @@ impl Parts {
         for term in form.terms() {
             let product = match values.symbol(term.symbol)? {
                 AffineSymbol::Product(a, b) => {
-                    let has_counter = is_counter(values, a) || is_counter(values, b);
-                    if iteration == 0 && has_counter {
+                    if iteration == 0 && has_counter(values, term.symbol) {
                         continue;
                     }
                     numbers(values, threads, a, iteration)
@@ -138,9 +137,8 @@ impl Parts {
                 }
             }
             AffineSymbol::Product(a, b) => {
-                if is_likely_uniform_symbol(cx, values, a)
-                    && is_likely_uniform_symbol(cx, values, b)
-                {
+                let mut factors = values.factors(symbol).into_iter();
+                if factors.all(|factor| is_likely_uniform_symbol(cx, values, factor)) {
                     self.uniform_terms.insert(symbol, factor);
                 } else {
                     self.add_known_product(cx, values, threads, [a, b], factor)?;
@@ -163,13 +161,14 @@ impl Parts {
         symbols: [AffineSymbolId; 2],
         factor: i64,
     ) -> Option<()> {
-        if symbols.iter().any(|symbol| is_counter(values, *symbol)) {
+        if symbols.iter().any(|symbol| has_counter(values, *symbol)) {
             return None;
         }
         let [first, second] = symbols.map(|symbol| numbers(values, threads, symbol, 0));
         let (first, second) = (first?, second?);
         Self::add_products(&mut self.by_sample, &first, &second, factor);
-        let is_from_size = symbols.iter().any(|symbol| match values.symbol(*symbol) {
+        let factors = || symbols.iter().flat_map(|symbol| values.factors(*symbol));
+        let is_from_size = factors().any(|symbol| match values.symbol(symbol) {
             Some(AffineSymbol::Special(register, _)) => register == SpecialReg::Ntid,
             Some(AffineSymbol::Value { value, .. }) => is_from_size(cx, value),
             _ => false,
@@ -177,9 +176,9 @@ impl Parts {
         if is_from_size {
             Self::add_products(&mut self.from_size, &first, &second, factor);
         }
-        self.uses_size |= symbols.iter().any(|symbol| {
+        self.uses_size |= factors().any(|symbol| {
             matches!(
-                values.symbol(*symbol),
+                values.symbol(symbol),
                 Some(AffineSymbol::Special(SpecialReg::Ntid, _))
             )
         });
@@ -205,8 +204,12 @@ impl Parts {
     }
 }
 
-fn is_counter(values: &Values, symbol: AffineSymbolId) -> bool {
-    matches!(values.symbol(symbol), Some(AffineSymbol::Counter(_)))
+/// Returns `true` if a symbol is a loop counter or a product with one.
+fn has_counter(values: &Values, symbol: AffineSymbolId) -> bool {
+    values
+        .factors(symbol)
+        .into_iter()
+        .any(|factor| matches!(values.symbol(factor), Some(AffineSymbol::Counter(_))))
 }
 
 /// Returns `true` if there is no reason for a factor of a product to differ between the threads of a CTA.
@@ -252,12 +255,19 @@ fn numbers(
             )
         }
         AffineSymbol::Counter(_) => Some(vec![iteration; samples.len()]),
+        // A product has three factors at most.
+        AffineSymbol::Product(a, b) => {
+            let first = numbers(values, threads, a, iteration)?;
+            let second = numbers(values, threads, b, iteration)?;
+            let products = first.iter().zip(second);
+            Some(products.map(|(a, b)| a.wrapping_mul(b)).collect())
+        }
         _ => None,
     }
 }
 
 /// Returns `true` if there is no reason for a value to differ between the threads of a CTA.
-fn is_likely_uniform(cx: &FunctionContext<'_>, value: ValueId) -> bool {
+pub(crate) fn is_likely_uniform(cx: &FunctionContext<'_>, value: ValueId) -> bool {
     cx.varying()
         .is_some_and(|varying| varying.get(value.as_u32() as usize) == Some(&false))
 }

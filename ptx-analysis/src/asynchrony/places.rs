@@ -404,7 +404,18 @@ impl<'a> Places<'a> {
                     }
                     changing += 1;
                 }
-                Some(AffineSymbol::Counter(_) | AffineSymbol::Product(..)) => return false,
+                Some(AffineSymbol::Product(..)) => {
+                    let changes = |symbol| match values.symbol(symbol) {
+                        Some(AffineSymbol::Value { value, .. }) => {
+                            !is_computed_once(ssa, self.analysis, value)
+                        }
+                        symbol => matches!(symbol, Some(AffineSymbol::Counter(_))),
+                    };
+                    if values.factors(term.symbol).into_iter().any(changes) {
+                        return false;
+                    }
+                }
+                Some(AffineSymbol::Counter(_)) => return false,
                 _ => {}
             }
         }

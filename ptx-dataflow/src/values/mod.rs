@@ -166,6 +166,12 @@ impl Values {
         self.symbols.get(id)
     }
 
+    /// The factors of a product, in the order of their ids; the symbol itself if it is no product.
+    #[must_use]
+    pub fn factors(&self, id: AffineSymbolId) -> Vec<AffineSymbolId> {
+        self.symbols.factors(id).unwrap_or_default()
+    }
+
     /// The known low bits of a form.
     #[doc(hidden)]
     #[must_use]

@@ -45,7 +45,7 @@ pub enum AffineSymbol {
         /// Whether it is a signed integer.
         signed: bool,
     },
-    /// The product of two symbols.
+    /// The product of two symbols, of which the first one may be a product of two symbols. The factors are in the order of their ids.
     Product(AffineSymbolId, AffineSymbolId),
 }
 
@@ -77,6 +77,9 @@ pub(super) struct Symbols {
     symbols: Vec<AffineSymbol>,
     ids: BTreeMap<AffineSymbol, AffineSymbolId>,
 }
+
+/// The maximum number of factors of a product: an index in the grid, which is a sum with a product, times a number.
+const MAX_FACTORS: usize = 3;
 
 /// The bit that the ids of symbols for values have.
 const VALUE: u32 = 1 << 31;
@@ -120,15 +123,34 @@ impl Symbols {
         (0..self.symbols.len() as u32).map(AffineSymbolId::new)
     }
 
-    /// The symbol for the product of two; `None` if one is a product.
+    /// The symbol for the product of two; `None` if it has more than [`MAX_FACTORS`] factors.
     pub(super) fn product(
         &mut self,
         a: AffineSymbolId,
         b: AffineSymbolId,
     ) -> Option<AffineSymbolId> {
-        let are_factors =
-            [a, b].map(|s| !matches!(self.get(s), None | Some(AffineSymbol::Product(..))));
-        (are_factors == [true; 2]).then(|| self.id(AffineSymbol::Product(a.min(b), a.max(b))))
+        let mut factors = self.factors(a)?;
+        factors.extend(self.factors(b)?);
+        if factors.len() > MAX_FACTORS {
+            return None;
+        }
+        factors.sort_unstable();
+        factors
+            .into_iter()
+            .reduce(|product, factor| self.id(AffineSymbol::Product(product, factor)))
+    }
+
+    /// The factors of a product, in the order of their ids; the symbol itself if it is no product. `None` for an unknown symbol.
+    pub(super) fn factors(&self, symbol: AffineSymbolId) -> Option<Vec<AffineSymbolId>> {
+        let mut factors = Vec::with_capacity(MAX_FACTORS);
+        let mut product = symbol;
+        while let AffineSymbol::Product(first, last) = self.get(product)? {
+            factors.push(last);
+            product = first;
+        }
+        factors.push(product);
+        factors.reverse();
+        Some(factors)
     }
 }
 

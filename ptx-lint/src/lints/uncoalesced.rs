@@ -1,16 +1,18 @@
 //! `uncoalesced`: accesses to global memory for which a warp needs more sectors than its bytes fill.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_analysis::values::AffineSymbol;
+use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Values};
 use ptx_ir::Operand;
 use ptx_ir::facts::Space;
 use ptx_isa::{SpecialReg, StateSpace};
 
 use super::performance::{self, Lanes, SECTOR};
+use crate::addresses::is_likely_uniform;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
@@ -46,7 +48,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
             Some(lanes) => {
                 finding(cx, access, lanes).filter(|_| !members.use_all_bytes(access, lanes))
             }
-            None => parameter_stride_finding(cx, access),
+            None => unknown_stride_finding(cx, access),
         };
         if let Some(finding) = finding {
             last_reported = Some(access.stmt);
@@ -123,43 +125,135 @@ impl<'a> StructureMembers<'a> {
     }
 }
 
-/// Returns the finding about an access whose distance between lanes depends on a parameter, or on the size of a CTA or grid.
-fn parameter_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
+/// Returns the finding about an access whose distance between lanes depends on a parameter, on the size of a CTA or grid, or on another number that is
+/// the same for all lanes.
+fn unknown_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
     let (address, values) = (access.address?, cx.values()?);
     if !values.is_kernel() {
         return None;
     }
     let (address, _) = values.without_wrap(&address, 64);
-    let is_index = |symbol| {
-        matches!(
-            values.symbol(symbol),
-            Some(AffineSymbol::Special(SpecialReg::Tid, 0))
-        )
-    };
-    let is_size = |symbol| match values.symbol(symbol) {
-        Some(AffineSymbol::Parameter { .. }) => true,
-        Some(AffineSymbol::Special(register, _)) => register.uniformity() <= Uniformity::Cta,
-        _ => false,
-    };
-    let mut stride_count = 0;
-    for term in address.terms() {
-        match values.symbol(term.symbol)? {
-            AffineSymbol::Product(a, b)
-                if is_index(a) && is_size(b) || is_size(a) && is_index(b) =>
-            {
-                stride_count += 1;
+    let strides = Strides { cx, values };
+    match strides.of_form(&address, MAX_EXPANSIONS)? {
+        Stride::Unknown(factor) => {
+            let number = strides.description(factor);
+            Some(unknown_distance_finding(cx, access, &number))
+        }
+        Stride::Zero | Stride::Known => None,
+    }
+}
+
+/// The number of nested values whose sums are examined: extended products of extended sums.
+const MAX_EXPANSIONS: u32 = 4;
+
+/// The difference between the values of neighboring lanes.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Stride {
+    /// The lanes of a warp have the same value.
+    Zero,
+    /// A constant.
+    Known,
+    /// A multiple of this symbol, which all lanes of a warp have in common.
+    Unknown(AffineSymbolId),
+}
+
+/// The strides of the values of a kernel. Warps are assumed to be rows of their CTAs.
+#[derive(Copy, Clone)]
+struct Strides<'c, 'm> {
+    cx: &'c FunctionContext<'m>,
+    values: &'c Values,
+}
+
+impl Strides<'_, '_> {
+    /// The stride of a sum; `None` if it is not known to be one of [`Stride`], or has several parts. Follows at most `expansions` nested values.
+    fn of_form(self, form: &Affine, expansions: u32) -> Option<Stride> {
+        let mut sum = Stride::Zero;
+        for term in form.terms() {
+            match (sum, self.of_symbol(term.symbol, expansions)?) {
+                (_, Stride::Zero) => {}
+                (Stride::Zero, stride) => sum = stride,
+                (Stride::Known, Stride::Known) => {}
+                // The parts may cancel each other out, or be the digits of an index.
+                _ => return None,
             }
-            // The distance between lanes also depends on another value.
-            AffineSymbol::Value { .. } => return None,
-            AffineSymbol::Product(a, b) if !is_size(a) || !is_size(b) => return None,
-            _ if is_index(term.symbol) => return None,
-            _ => {}
+        }
+        Some(sum)
+    }
+
+    fn of_symbol(self, symbol: AffineSymbolId, expansions: u32) -> Option<Stride> {
+        match self.values.symbol(symbol)? {
+            AffineSymbol::Special(SpecialReg::Tid, 0) => Some(Stride::Known),
+            AffineSymbol::Special(SpecialReg::Tid, _) => Some(Stride::Zero),
+            AffineSymbol::Special(register, _) => {
+                (register.uniformity() <= Uniformity::Warp).then_some(Stride::Zero)
+            }
+            AffineSymbol::Product(..) => self.of_product(symbol, expansions),
+            AffineSymbol::Value { value, .. } if is_likely_uniform(self.cx, value) => {
+                Some(Stride::Zero)
+            }
+            AffineSymbol::Value { .. } => {
+                let value = Affine::symbol(symbol);
+                let (sum, is_expanded) = self.values.without_wrap(&value, 64);
+                if is_expanded {
+                    self.of_form(&sum, expansions.checked_sub(1)?)
+                } else {
+                    None
+                }
+            }
+            _ => Some(Stride::Zero),
         }
     }
-    if stride_count != 1 {
-        return None;
+
+    /// The stride of a product of one index and numbers that the lanes have in common.
+    fn of_product(self, product: AffineSymbolId, expansions: u32) -> Option<Stride> {
+        let mut varying = None;
+        let mut number = None;
+        for factor in self.values.factors(product) {
+            match self.of_symbol(factor, expansions)? {
+                Stride::Zero => number = Some(factor),
+                stride if varying.is_none() => varying = Some(stride),
+                _ => return None,
+            }
+        }
+        match (varying, number) {
+            (None, _) => Some(Stride::Zero),
+            // The iteration of a loop is 0 or 1 in parts of the run.
+            (_, Some(number)) if self.is_counter(number) => None,
+            (Some(Stride::Known), Some(number)) => Some(Stride::Unknown(number)),
+            (Some(stride), _) => Some(stride),
+        }
     }
-    Some(unknown_distance_finding(cx, access, "a launch parameter"))
+
+    fn is_counter(self, symbol: AffineSymbolId) -> bool {
+        matches!(self.values.symbol(symbol), Some(AffineSymbol::Counter(_)))
+    }
+
+    /// Describes a number that all lanes have in common.
+    fn description(self, symbol: AffineSymbolId) -> String {
+        let (form, _) = self.values.without_wrap(&Affine::symbol(symbol), 64);
+        // A multiple of a parameter is as unknown as the parameter.
+        let symbol = match form.terms() {
+            [term] => term.symbol,
+            _ => symbol,
+        };
+        match self.values.symbol(symbol) {
+            Some(AffineSymbol::Parameter { variable, .. }) => {
+                let variable = self.cx.facts().body().vars().get(variable);
+                let name = variable.map_or("", |variable| self.cx.module().name(variable.name));
+                format!("the parameter `{name}`, which is unknown")
+            }
+            Some(AffineSymbol::Special(register, component)) => {
+                let components: &[&str] = if register.is_vector() {
+                    &[".x", ".y", ".z", ".w"]
+                } else {
+                    &[]
+                };
+                let component = components.get(usize::from(component)).unwrap_or(&"");
+                format!("`{register}{component}`, which is unknown")
+            }
+            _ => String::from("a number that is unknown before the kernel runs"),
+        }
+    }
 }
 
 /// Returns the finding about an access whose distance between lanes depends on a number that is not known.

@@ -104,8 +104,9 @@ impl<'a, 'c> WaitingLoops<'a, 'c> {
         let is_invariant = address
             .terms()
             .iter()
-            .all(|term| match values.symbol(term.symbol) {
-                Some(AffineSymbol::Counter(_) | AffineSymbol::Product(..)) => false,
+            .flat_map(|term| values.factors(term.symbol))
+            .all(|symbol| match values.symbol(symbol) {
+                Some(AffineSymbol::Counter(_)) => false,
                 Some(AffineSymbol::Value { value, .. }) => !is_defined_in_loop(value),
                 _ => true,
             });

@@ -86,15 +86,10 @@ impl<'t> Assumptions<'t> {
 fn counter(values: &Values, form: &Affine) -> Option<LoopId> {
     form.terms()
         .iter()
-        .find_map(|term| match values.symbol(term.symbol)? {
-            AffineSymbol::Product(a, b) => {
-                [a, b]
-                    .into_iter()
-                    .find_map(|factor| match values.symbol(factor)? {
-                        AffineSymbol::Counter(id) => Some(id),
-                        _ => None,
-                    })
-            }
+        .filter(|term| matches!(values.symbol(term.symbol), Some(AffineSymbol::Product(..))))
+        .flat_map(|term| values.factors(term.symbol))
+        .find_map(|factor| match values.symbol(factor)? {
+            AffineSymbol::Counter(id) => Some(id),
             _ => None,
         })
 }
@@ -136,19 +131,11 @@ fn only_header(
     let ssa = cx.ssa()?;
     let mut worklist: Vec<ValueId> = Vec::new();
     for term in form.terms() {
-        let symbols = match values.symbol(term.symbol)? {
-            AffineSymbol::Product(a, b) => [values.symbol(a), values.symbol(b)],
-            symbol => [Some(symbol), None],
-        };
-        worklist.extend(
-            symbols
-                .into_iter()
-                .flatten()
-                .filter_map(|symbol| match symbol {
-                    AffineSymbol::Value { value, .. } => Some(value),
-                    _ => None,
-                }),
-        );
+        for factor in values.factors(term.symbol) {
+            if let AffineSymbol::Value { value, .. } = values.symbol(factor)? {
+                worklist.push(value);
+            }
+        }
     }
     let (mut visited, mut header) = (Vec::new(), None);
     while let Some(value) = worklist.pop() {
