@@ -28,6 +28,9 @@ const MAGIC: &[(&[u8], InputFormat)] = &[
     (b"\0\0\xff\xff", InputFormat::CoffObject),
 ];
 
+/// The offset of the magic number in the header of the first file of a tar archive. The header begins with the name of the file.
+const TAR_MAGIC_OFFSET: usize = 257;
+
 /// The number of bytes of a text that are searched for words.
 const SEARCHED: usize = 1 << 16;
 
@@ -82,6 +85,8 @@ pub enum InputFormat {
     Zstd,
     /// A zip archive, such as a Python wheel.
     Zip,
+    /// A tar archive, which is not supported.
+    Tar,
     /// LLVM bitcode.
     Bitcode,
     /// LLVM IR as text.
@@ -157,6 +162,7 @@ impl InputFormat {
             Self::Gzip => ("gzip", "a gzip file"),
             Self::Zstd => ("zstd", "a zstd file"),
             Self::Zip => ("zip", "a zip archive or Python wheel"),
+            Self::Tar => ("tar", "a tar archive, which has to be unpacked"),
             Self::Bitcode => ("bitcode", "LLVM bitcode"),
             Self::LlvmIr => ("llvm-ir", "LLVM IR"),
             Self::Dump => ("cuobjdump", "text of `cuobjdump -ptx`"),
@@ -190,6 +196,12 @@ fn elf_format(bytes: &[u8]) -> InputFormat {
 fn text_format(bytes: &[u8]) -> InputFormat {
     if is_utf16(bytes) {
         return InputFormat::Utf16;
+    }
+    if bytes
+        .get(TAR_MAGIC_OFFSET..)
+        .is_some_and(|rest| rest.starts_with(b"ustar"))
+    {
+        return InputFormat::Tar;
     }
     let head = bytes.get(..SEARCHED).unwrap_or(bytes);
     if dump::is_dump(head) {

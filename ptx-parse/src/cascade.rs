@@ -2,7 +2,7 @@
 
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::scan::{self, Trivia, class, is};
-use ptx_ir::{Diagnostic, Item, Severity, Statement};
+use ptx_ir::{Diagnostic, Item, Linkage, Severity, Statement};
 use ptx_isa::internals::DirectivePosition;
 use ptx_isa::{Directive, Modifier};
 
@@ -210,7 +210,9 @@ fn may_begin(src: &[u8], out: &Output, start: usize) -> bool {
             // An unknown word is a misspelled directive, unless it is a modifier.
             out.in_body()
                 || match Directive::from_text(word) {
-                    Some(_) => is_module_directive(word),
+                    Some(directive) => {
+                        is_module_directive(word) || Linkage::from_directive(directive).is_some()
+                    }
                     None => Modifier::from_text(word).is_none(),
                 }
         }

@@ -36,7 +36,11 @@ impl Parser<'_> {
         } else {
             offset
         };
-        let message = format!("expected `{directive}` before this");
+        let message = if offset < len {
+            format!("expected `{directive}` before this")
+        } else {
+            format!("expected `{directive}`, found the end of the text")
+        };
         let help =
             format!("a module begins with `.version`, then `.target`: add `{directive} {value}`");
         let line = format!("{directive} {value}\n");

@@ -16,6 +16,7 @@ mod cursor;
 mod declaration;
 mod declared_names;
 mod directive;
+mod error;
 mod function;
 mod header;
 mod header_state;
@@ -50,6 +51,7 @@ mod visit;
 
 use alloc::vec::Vec;
 
+pub use error::ParseError;
 pub use incremental::{Incremental, Reparsed};
 use ptx_ir::{Budget, BudgetExhausted, Diagnostic, Limits, Module, Severity, SourceText};
 #[doc(hidden)]
@@ -81,7 +83,8 @@ impl Parsed {
     ///
     /// # Errors
     ///
-    /// All diagnostics, warnings included, if at least one is an error.
+    /// All diagnostics, warnings included, if at least one is an error. A program whose `main` returns the error prints the
+    /// lines, columns and messages.
     ///
     /// ```
     /// let module = ptx_parse::parse(b".version 8.0\n.target sm_90\n").into_result()?;
@@ -91,9 +94,7 @@ impl Parsed {
     /// ```
     pub fn into_result(self) -> Result<Module, ParseError> {
         if self.has_errors() {
-            Err(ParseError {
-                diagnostics: self.diagnostics,
-            })
+            Err(ParseError::new(self.diagnostics, self.module.source()))
         } else {
             Ok(self.module)
         }
@@ -103,43 +104,6 @@ impl Parsed {
 fn errors(diagnostics: &[Diagnostic]) -> impl Iterator<Item = &Diagnostic> {
     diagnostics.iter().filter(|d| d.severity == Severity::Error)
 }
-
-/// The diagnostics of a source with at least one error.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ParseError {
-    diagnostics: Vec<Diagnostic>,
-}
-
-impl ParseError {
-    /// All diagnostics in the order of the source, warnings included.
-    #[must_use]
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
-    }
-
-    /// All diagnostics in the order of the source, warnings included.
-    #[must_use]
-    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.diagnostics
-    }
-}
-
-/// Writes the first error and the number of the others.
-impl core::fmt::Display for ParseError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let mut errors = errors(&self.diagnostics);
-        if let Some(first) = errors.next() {
-            write!(f, "{first}")?;
-        }
-        match errors.count() {
-            0 => Ok(()),
-            1 => f.write_str(" (and 1 more error)"),
-            n => write!(f, " (and {n} more errors)"),
-        }
-    }
-}
-
-impl core::error::Error for ParseError {}
 
 /// Parses a module. Never fails and never panics: text that is not PTX becomes opaque statements with
 /// diagnostics.

@@ -30,6 +30,10 @@ fn files_are_recognized() {
         .flat_map(u16::to_le_bytes)
         .collect();
     let with_mark = [&[0xff, 0xfe], &*utf16].concat();
+    // The name of the first file, and the rest of its header.
+    let mut tar = b"k.ptx".to_vec();
+    tar.resize(257, 0);
+    tar.extend_from_slice(b"ustar  \0.version 9.0\n.target sm_90\n");
     let cases: &[(&[u8], InputFormat)] = &[
         (b"", Text),
         (b"\xef\xbb\xbf// comment\n/* another */ .version 9.0", Ptx),
@@ -51,6 +55,7 @@ fn files_are_recognized() {
         (b"MZ is a text", Text),
         (b"\x64\x86\x01\0", CoffObject),
         (b"some\0bytes", Binary),
+        (&tar, Tar),
         (&utf16, Utf16),
         (&with_mark, Utf16),
     ];

@@ -101,6 +101,30 @@ pub(crate) fn ty(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
     }
 }
 
+/// The error of a type without its dot, of PTX or of another language; `None` for other words.
+pub(crate) fn undotted_type(src: &[u8], diagnostic: &Diagnostic) -> Option<Diagnostic> {
+    let dotted = format!(".{}", String::from_utf8_lossy(diagnostic.span.of(src)));
+    if ScalarType::from_text(dotted.as_bytes()).is_none() {
+        return undotted_foreign_type(src, diagnostic);
+    }
+    let (help, start) = (suggestion(&dotted), diagnostic.span.start);
+    let insertion = Span::new(start, start);
+    Some(
+        diagnostic
+            .clone()
+            .with_help(help)
+            .with_fix(insertion, ".")
+            .machine_applicable(),
+    )
+}
+
+/// The error of a type of another language without its dot; `None` for other words.
+pub(crate) fn undotted_foreign_type(src: &[u8], diagnostic: &Diagnostic) -> Option<Diagnostic> {
+    let dotted = format!(".{}", String::from_utf8_lossy(diagnostic.span.of(src)));
+    ForeignWord::from_text(&dotted)?;
+    Some(likely_type(correct(diagnostic.clone(), &dotted, None)))
+}
+
 /// Adds an edit that writes the first type in the help, if there is no edit.
 fn likely_type(diagnostic: Diagnostic) -> Diagnostic {
     let help = diagnostic.help.clone().unwrap_or_default();

@@ -8,7 +8,7 @@ use ptx_ir::raw::scan::{self, Trivia};
 use ptx_ir::{Diagnostic, Span};
 use ptx_isa::{Directive, ScalarType, StateSpace, TypeKind};
 
-use crate::repair::keyword::suggestion;
+use crate::repair::keyword::{self, suggestion};
 use crate::repair::missing_declaration::{space_by_use, type_by_use};
 use crate::repair::undeclared::register_class_of;
 use crate::statement_extent::line_end;
@@ -28,6 +28,11 @@ pub(crate) fn undotted_type(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
             .with_fix(insertion, ".")
             .machine_applicable();
     }
+    if is_name_next(src, name)
+        && let Some(corrected) = keyword::undotted_foreign_type(src, &diagnostic)
+    {
+        return corrected;
+    }
     // `.reg %rd<4>`
     match register_class_of(name.of(src)).or_else(|| class_by_use(src, name)) {
         Some(ty) => {
@@ -38,6 +43,12 @@ pub(crate) fn undotted_type(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
         }
         None => diagnostic,
     }
+}
+
+/// Whether a name follows a word, as after a type.
+fn is_name_next(src: &[u8], word: Span) -> bool {
+    let next = scan::skip_trivia(src, word.end as usize, &mut Trivia::default());
+    scan::starts_ident(src, next)
 }
 
 /// The type of a register that is declared without a type: its uses tell the width.
@@ -78,6 +89,11 @@ pub(crate) fn missing_space(
 /// Adds a type to the error of a parameter without a type: the type of its first use. A pointer has the type of an address, and
 /// an array consists of bytes.
 pub(crate) fn missing_parameter_type(src: &[u8], diagnostic: Diagnostic) -> Diagnostic {
+    if is_name_next(src, diagnostic.span)
+        && let Some(corrected) = keyword::undotted_type(src, &diagnostic)
+    {
+        return corrected;
+    }
     let (start, end) = (diagnostic.span.start as usize, diagnostic.span.end as usize);
     let next = scan::skip_trivia(src, end, &mut Trivia::default());
     let following = &src[end..line_end(src, end)];

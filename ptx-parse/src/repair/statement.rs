@@ -444,8 +444,14 @@ fn operator(src: &[u8], start: usize, error: Diagnostic) -> Diagnostic {
     let last_token = Lexer::fragment(&src[start..offset])
         .filter(|t| !t.kind.is_trivia())
         .last();
-    let follows_operand = last_token
-        .is_some_and(|t| matches!(t.kind, TokenKind::Ident) || t.kind == TokenKind::Integer);
+    // `%tid.x`, before any white space.
+    let is_component = last_token.is_some_and(|token| {
+        let text = token.span.of(&src[start..offset]);
+        let previous = start + token.span.start as usize;
+        text.starts_with(b".") && previous > start && is(src[previous - 1], class::IDENT)
+    });
+    let is_word = |t: Token| matches!(t.kind, TokenKind::Ident | TokenKind::Integer);
+    let follows_operand = is_component || last_token.is_some_and(is_word);
     if !follows_operand
         && word == "*"
         && scan::starts_ident(src, offset + 1)
@@ -469,13 +475,16 @@ fn operator(src: &[u8], start: usize, error: Diagnostic) -> Diagnostic {
             .with_help("separate operands with `,`")
             .with_fix(Span::at(offset, offset + 1), ",");
     }
-    let Some(register) = last_token.filter(|t| t.kind == TokenKind::Ident) else {
+    let Some(register) = last_token.filter(|t| is_component || t.kind == TokenKind::Ident) else {
         return error;
     };
     let register = register.span.shifted(start as u32);
     let error = error.with_help(format!(
         "an operand is one register or constant: compute it with an instruction such as `{instruction}` first"
     ));
+    if is_component {
+        return error;
+    }
     match computed_first(src, start, register, offset + len, instruction) {
         Some(edits) => edits
             .into_iter()

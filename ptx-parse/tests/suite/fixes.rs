@@ -438,3 +438,59 @@ fn assembly_text_that_is_inserted_twice_becomes_blocks() {
     assert_eq!(certainly_fixed(&wrong), wrong);
     assert!(!parse(right.as_bytes()).has_errors());
 }
+
+/// A type without its dot, of PTX or of another language.
+#[test]
+fn undotted_types_are_recognized() {
+    let header = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    for (wrong, right) in [
+        (".global float32 x;", ".global .f32 x;"),
+        (".global double x[4];", ".global .f64 x[4];"),
+        (".shared half x;", ".shared .f16 x;"),
+        (
+            ".entry k(.param float x) { ret; }",
+            ".entry k(.param .f32 x) { ret; }",
+        ),
+        (
+            ".entry k(.param f32 x) { ret; }",
+            ".entry k(.param .f32 x) { ret; }",
+        ),
+        (
+            ".entry k(.param int x) { ret; }",
+            ".entry k(.param .b32 x) { ret; }",
+        ),
+        (
+            ".func (.param double r) f(.param .b32 n) { ret; }",
+            ".func (.param .f64 r) f(.param .b32 n) { ret; }",
+        ),
+        (
+            ".entry k() { .reg float %f<3>; ret; }",
+            ".entry k() { .reg .f32 %f<3>; ret; }",
+        ),
+    ] {
+        assert_eq!(
+            fixed(&format!("{header}{wrong}\n")),
+            format!("{header}{right}\n")
+        );
+    }
+}
+
+/// An operator after a component of a special register.
+#[test]
+fn operators_need_instructions() {
+    for statement in [
+        "mov.u32 %r1, %ctaid.x * %ntid.x + %tid.x;",
+        "mov.u32 %r1, %tid.x * 4;",
+    ] {
+        let parsed = parse(kernel(statement).as_bytes());
+        let help = parsed.diagnostics[0].help.as_deref();
+        assert_eq!(
+            help,
+            Some(
+                "an operand is one register or constant: compute it with an instruction such as `mul` first"
+            ),
+            "{statement}"
+        );
+        assert!(parsed.diagnostics[0].fix.is_empty());
+    }
+}
