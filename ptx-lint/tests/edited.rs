@@ -113,3 +113,17 @@ L:
     assert!(found.contains("BarrierDivergence"), "{found}");
     check(&module, "a barrier in a callee");
 }
+
+/// A function whose end is missing has no findings: what is cut off may read a register.
+#[test]
+fn a_function_without_its_end_is_not_linted() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n    .reg .b32 a;\n    mov.u32 a, %tid.x;\n    ret;\n}\n";
+    for (text, count) in [
+        (text, 1),
+        (text.strip_suffix("    ret;\n}\n").unwrap_or(text), 0),
+    ] {
+        let module = ptx_parse::parse_str(text).module;
+        let findings = ptx_lint::lint(&ModuleFacts::new(&module), &LintOptions::default());
+        assert_eq!(findings.len(), count, "{text}");
+    }
+}
