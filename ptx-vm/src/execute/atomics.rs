@@ -3,7 +3,9 @@
 use super::addresses::Addresses;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Location, Memory};
-use crate::lanes::{Double, Kind, LANES, Place, lanes, vectorized, word};
+use crate::lanes::{
+    Double, Integer, Kind, LANES, Place, each_source, lanes, vectorized, with_integer, word,
+};
 use crate::memory;
 use crate::program::{Atomic, ChangedElement};
 
@@ -96,22 +98,23 @@ impl Execution<'_> {
             return Ok(false);
         };
         let registers = &mut call.registers;
-        let [a, b, c] = [op.a, op.b, op.c].map(|index| (index == loaded, registers.word(index)));
         let mut old_values = *registers.word(loaded);
-        let change = |lane: usize, old: u32| {
-            old_values[lane] = old;
-            let source = |(is_loaded, words): (bool, &[u32; LANES])| {
-                if is_loaded { old } else { words[lane] }
-            };
-            word(operation, [source(a), source(b), source(c)], op.imm)
-        };
+        let sources = each_source([op.a, op.b, op.c], |index| {
+            (index == loaded, registers.word(index))
+        });
         let offsets = &addresses.offsets;
         let changed = match addresses.memory {
             Memory::Shared(rank) => {
                 let memory = self.block.shared_mut(rank).unwrap_or_default();
-                memory::change_words(memory, offsets, self.active, change)
+                with_integer!(operation, {
+                    let change = word_change(operation, op.imm, sources, &mut old_values);
+                    memory::change_words(memory, offsets, self.active, change)
+                })
             }
-            Memory::Global => self.grid.device.change_words(offsets, self.active, change),
+            Memory::Global => with_integer!(operation, {
+                let change = word_change(operation, op.imm, sources, &mut old_values);
+                self.grid.device.change_words(offsets, self.active, change)
+            }),
             Memory::Local | Memory::Parameter => return Ok(false),
         };
         let done = match changed {
@@ -199,6 +202,25 @@ impl Execution<'_> {
         }
         let new = self.get(element.new, lane);
         self.write(location, element.bytes, new, lane)
+    }
+}
+
+/// A function that returns the new value of a word, by the lane and the old value, which it keeps. A source is the old value, or has a word for each lane.
+#[inline(always)]
+fn word_change<'a>(
+    operation: Integer,
+    imm: u8,
+    sources: [(bool, &'a [u32; LANES]); 3],
+    old_values: &'a mut [u32; LANES],
+) -> impl FnMut(usize, u32) -> u32 + 'a {
+    #[inline(always)]
+    move |lane, old| {
+        old_values[lane] = old;
+        let values = each_source(
+            sources,
+            |(is_old, words)| if is_old { old } else { words[lane] },
+        );
+        word(operation, values, imm)
     }
 }
 

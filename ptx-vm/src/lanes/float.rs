@@ -2,7 +2,7 @@
 //! the quiet NaN that a source is, else 0xfff8000000000000.
 
 use super::registers::{Double, Word};
-use super::{Float, FloatComparison, Rounding, each};
+use super::{Float, FloatComparison, Rounding, each, each_source};
 
 /// The NaN that operations on 32 bits give.
 const NAN: u32 = 0x7fff_ffff;
@@ -34,12 +34,12 @@ pub(crate) fn nan_of(sources: [u64; 3]) -> u64 {
 pub(super) fn mul_adds<const FUSED: bool>(a: &Word, b: &Word, c: &Word) -> Word {
     if FUSED {
         return each(|i| {
-            let [x, y, z] = [a[i], b[i], c[i]].map(f32::from_bits);
+            let [x, y, z] = each_source([a[i], b[i], c[i]], f32::from_bits);
             canonical(x.mul_add(y, z))
         });
     }
     let sums: Double = each(|i| {
-        let [x, y, z] = [a[i], b[i], c[i]].map(|bits| f64::from(f32::from_bits(bits)));
+        let [x, y, z] = each_source([a[i], b[i], c[i]], |bits| f64::from(f32::from_bits(bits)));
         (x * y + z).to_bits()
     });
     // Rounding a sum of 64 bits again gives another result only if it is halfway between two numbers of 32 bits, or if the result is subnormal.
@@ -50,7 +50,7 @@ pub(super) fn mul_adds<const FUSED: bool>(a: &Word, b: &Word, c: &Word) -> Word 
     });
     if is_any_inexact {
         each(|i| {
-            let [x, y, z] = [a[i], b[i], c[i]].map(f32::from_bits);
+            let [x, y, z] = each_source([a[i], b[i], c[i]], f32::from_bits);
             canonical(odd_mul_add(x, y, z) as f32)
         })
     } else {
@@ -82,7 +82,7 @@ fn odd_mul_add(a: f32, b: f32, c: f32) -> f64 {
 
 /// A result with `.ftz`, from its value in 64 bits: zero if it is below the normal numbers when it is rounded to as many digits as those have.
 pub(super) fn flushed_result(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
-    let [x, y, z] = [a, b, c].map(f32::from_bits);
+    let [x, y, z] = each_source([a, b, c], f32::from_bits);
     let exact = match operation {
         Float::Mul => f64::from(x) * f64::from(y),
         Float::MulAdd => odd_mul_add(x, y, z),
@@ -118,7 +118,7 @@ pub(super) fn flushed_results(operation: Float, a: &Word, b: &Word, c: &Word) ->
 #[inline(always)]
 pub(super) fn long_results(operation: Float, a: &Double, b: &Double, c: &Double) -> Double {
     let values: Double = each(|i| {
-        let [x, y, z] = [a[i], b[i], c[i]].map(f64::from_bits);
+        let [x, y, z] = each_source([a[i], b[i], c[i]], f64::from_bits);
         let value = match operation {
             Float::Add => x + y,
             Float::Sub => x - y,
@@ -190,7 +190,7 @@ impl FloatComparison {
 
 #[inline(always)]
 pub(super) fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
-    let [x, y, z] = [a, b, c].map(f32::from_bits);
+    let [x, y, z] = each_source([a, b, c], f32::from_bits);
     match operation {
         Float::Add => canonical(x + y),
         Float::Sub => canonical(x - y),
@@ -228,7 +228,7 @@ pub(super) fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
 
 #[inline(always)]
 pub(super) fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
-    let [x, y, z] = [a, b, c].map(f64::from_bits);
+    let [x, y, z] = each_source([a, b, c], f64::from_bits);
     let binary = |value| canonical_long(value, [a, b, a]);
     let unary = |value| canonical_long(value, [a; 3]);
     match operation {

@@ -11,7 +11,7 @@ pub(crate) use float::{
 };
 pub(crate) use integer::{sign_extend, word};
 pub(crate) use registers::{Double, Registers};
-pub(crate) use vector::vectorized;
+pub(crate) use vector::{vectorized, with_constant, with_integer};
 
 /// The number of lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -25,6 +25,12 @@ pub(crate) fn each<T: Copy + Default, const N: usize>(value: impl Fn(usize) -> T
         *element = value(index);
     }
     array
+}
+
+/// The results of a function of each of three sources. `array::map` is not always inlined either.
+#[inline(always)]
+pub(crate) fn each_source<T, R>([a, b, c]: [T; 3], function: impl Fn(T) -> R) -> [R; 3] {
+    [function(a), function(b), function(c)]
 }
 
 /// The lanes of a mask.

@@ -8,6 +8,7 @@ use super::integer::{double, predicate_bits, sign_extend, word};
 use super::registers::Registers;
 use super::{
     Comparison, Conversion, FLUSH, Float, Integer, Kind, LANES, LaneOp, Logic, Rounding, each,
+    each_source,
 };
 
 /// The vector instructions of the host.
@@ -69,7 +70,7 @@ pub(crate) fn vectorized<S, R>(state: S, function: impl Fn(S) -> R) -> R {
     )
 }
 
-/// Executes an expression for each operation, with the operation as a constant: its loop over the lanes is compiled for each one.
+/// Executes an expression for the value of a variable, which is a constant there: a loop over the lanes is compiled for each value.
 macro_rules! with_constant {
     ($name:ident: $enum:ident { $($variant:ident $({ $field:ident: $value:tt })?),+ $(,)? }, $body:expr) => {
         match $name {
@@ -83,7 +84,7 @@ macro_rules! with_constant {
 
 macro_rules! with_integer {
     ($name:ident, $body:expr) => {
-        with_constant!(
+        $crate::lanes::with_constant!(
             $name: Integer {
                 Copy, Add, Sub, Mul, MulHigh { signed: false }, MulHigh { signed: true },
                 Div { signed: false }, Div { signed: true }, Rem { signed: false }, Rem { signed: true },
@@ -95,6 +96,8 @@ macro_rules! with_integer {
         )
     };
 }
+
+pub(crate) use {with_constant, with_integer};
 
 macro_rules! with_float {
     ($name:ident, $body:expr) => {
@@ -208,7 +211,7 @@ impl Registers {
     /// Sets words to a function of the sources in each lane.
     #[inline(always)]
     fn map_words(&mut self, op: &LaneOp, mask: u32, function: impl Fn([u32; 3]) -> u32) {
-        let [a, b, c] = [op.a, op.b, op.c].map(|index| self.word(index));
+        let [a, b, c] = each_source([op.a, op.b, op.c], |index| self.word(index));
         let values = each(|i| function([a[i], b[i], c[i]]));
         self.set_words(op.to, mask, &values);
     }
@@ -216,7 +219,7 @@ impl Registers {
     /// Sets doubles to a function of the sources in each lane.
     #[inline(always)]
     fn map_doubles(&mut self, op: &LaneOp, mask: u32, function: impl Fn([u64; 3]) -> u64) {
-        let [a, b, c] = [op.a, op.b, op.c].map(|index| self.double(index));
+        let [a, b, c] = each_source([op.a, op.b, op.c], |index| self.double(index));
         let values = each(|i| function([a[i], b[i], c[i]]));
         self.set_doubles(op.to, mask, &values);
     }
@@ -227,11 +230,14 @@ impl Registers {
         let lane = lane % LANES;
         match op.kind {
             Kind::Word(operation) => {
-                let sources = [op.a, op.b, op.c].map(|index| self.words[index as usize][lane]);
+                let sources =
+                    each_source([op.a, op.b, op.c], |index| self.words[index as usize][lane]);
                 self.words[op.to as usize][lane] = word(operation, sources, op.imm);
             }
             Kind::Double(operation) => {
-                let sources = [op.a, op.b, op.c].map(|index| self.doubles[index as usize][lane]);
+                let sources = each_source([op.a, op.b, op.c], |index| {
+                    self.doubles[index as usize][lane]
+                });
                 self.doubles[op.to as usize][lane] = double(operation, sources, op.imm);
             }
             _ => self.execute_all(core::slice::from_ref(op), 1 << lane),
@@ -256,7 +262,7 @@ impl Registers {
     #[inline(always)]
     fn singles<const FUSED: bool>(&mut self, operation: Float, op: &LaneOp, mask: u32) {
         with_float!(operation, {
-            let [a, b, c] = [op.a, op.b, op.c].map(|index| self.word(index));
+            let [a, b, c] = each_source([op.a, op.b, op.c], |index| self.word(index));
             let mut values = match operation {
                 Float::MulAdd => float::mul_adds::<FUSED>(a, b, c),
                 _ => each(|i| single(operation, [a[i], b[i], c[i]])),
@@ -271,7 +277,7 @@ impl Registers {
     /// Executes an operation on numbers of 64 bits.
     #[inline(always)]
     fn longs(&mut self, operation: Float, op: &LaneOp, mask: u32) {
-        let [a, b, c] = [op.a, op.b, op.c].map(|index| self.double(index));
+        let [a, b, c] = each_source([op.a, op.b, op.c], |index| self.double(index));
         let values = match operation {
             Float::Add | Float::Sub | Float::Mul | Float::MulAdd | Float::Div | Float::Sqrt => {
                 float::long_results(operation, a, b, c)

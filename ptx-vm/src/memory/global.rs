@@ -193,8 +193,8 @@ impl<'d> Cursor<'d> {
                     return self.read_each::<N, V>(addresses, values);
                 };
                 let bytes = joined(low, high).to_le_bytes();
-                for (value, byte) in values.iter_mut().zip(bytes) {
-                    *value = V::from_bits(byte.into());
+                for (lane, value) in values.iter_mut().enumerate() {
+                    *value = V::from_bits(bytes[lane].into());
                 }
             }
             Pattern::Row | Pattern::Other => self.read_each::<N, V>(addresses, values)?,
@@ -208,8 +208,8 @@ impl<'d> Cursor<'d> {
         addresses: &[u64; GROUP],
         values: &mut [V; GROUP],
     ) -> Option<()> {
-        for (value, &address) in values.iter_mut().zip(addresses) {
-            *value = V::from_bits(self.read::<N>(address)?);
+        for (lane, value) in values.iter_mut().enumerate() {
+            *value = V::from_bits(self.read::<N>(addresses[lane])?);
         }
         Some(())
     }
@@ -628,8 +628,10 @@ impl GlobalMemory {
             }
             return Ok(());
         }
-        for (group, values) in addresses.as_chunks().0.iter().zip(values.as_chunks_mut().0) {
-            if cursor.read_group::<N, V>(group, values).is_none() {
+        let (groups, groups_of_values) = (addresses.as_chunks().0, values.as_chunks_mut().0);
+        for group in 0..LANES / GROUP {
+            let values = &mut groups_of_values[group];
+            if cursor.read_group::<N, V>(&groups[group], values).is_none() {
                 return Err(self.first_outside(addresses, N as u8, mask));
             }
         }
@@ -645,6 +647,7 @@ impl GlobalMemory {
     }
 
     /// Changes the word at the address of one lane of a mask after the other. The error is the first lane whose address is out of bounds.
+    #[inline(always)]
     pub(crate) fn change_words(
         &self,
         addresses: &Double,

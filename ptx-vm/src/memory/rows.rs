@@ -84,8 +84,10 @@ fn gather<const N: usize, V: LaneValue>(
         }
         return Ok(());
     }
-    for (group, values) in offsets.as_chunks().0.iter().zip(values.as_chunks_mut().0) {
-        if gather_group::<N, V>(memory, group, values).is_none() {
+    let (groups, groups_of_values) = (offsets.as_chunks().0, values.as_chunks_mut().0);
+    // Iterators over both at once are not always inlined without link-time optimization.
+    for group in 0..LANES / GROUP {
+        if gather_group::<N, V>(memory, &groups[group], &mut groups_of_values[group]).is_none() {
             return Err(first_outside::<N>(memory, offsets, mask));
         }
     }
@@ -117,13 +119,14 @@ fn gather_group<const N: usize, V: LaneValue>(
         Pattern::Row => {
             let start = usize::try_from(offsets[0]).ok()?;
             let row = memory.get(start..)?.get(..GROUP * N)?.as_chunks().0;
-            for (value, source) in values.iter_mut().zip(row) {
-                *value = value_of::<N, V>(source);
+            let row: &[[u8; N]; GROUP] = row.first_chunk()?;
+            for (lane, value) in values.iter_mut().enumerate() {
+                *value = value_of::<N, V>(&row[lane]);
             }
         }
         Pattern::Other => {
-            for (value, &offset) in values.iter_mut().zip(offsets) {
-                *value = read_at::<N, V>(memory, offset)?;
+            for (lane, value) in values.iter_mut().enumerate() {
+                *value = read_at::<N, V>(memory, offsets[lane])?;
             }
         }
     }
@@ -175,6 +178,7 @@ fn scatter<const N: usize>(
 }
 
 /// Changes the word at the offset of one lane of a mask after the other. The error is the first lane whose offset is out of bounds.
+#[inline(always)]
 pub(crate) fn change_words(
     memory: &mut [u8],
     offsets: &Double,
