@@ -1,5 +1,7 @@
 //! The implementation of the observer of a launch by the checkers.
 
+use ptx_ir::FuncId;
+
 use super::Checker;
 use super::checkers::{CheckResults, Checkers};
 use super::dependency::Dependency;
@@ -13,6 +15,15 @@ use crate::memory::tensor::{Allocation, TensorAddress};
 use crate::program::Act;
 
 impl Observer for Checkers {
+    fn unobserved_steps(&self, function: FuncId, step_index: u32, count: u32) -> u32 {
+        if self.has(Checker::Initcheck) {
+            let site = self.sites.get(self.sites.number(function, step_index));
+            site.map_or(0, |site| site.untracked_steps.min(count))
+        } else {
+            count
+        }
+    }
+
     fn step(
         &mut self,
         grid: &Grid<'_>,

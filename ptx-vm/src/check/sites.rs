@@ -57,6 +57,8 @@ pub(super) struct Site {
     pub(super) guard: Option<u32>,
     /// The tracked registers that it writes.
     pub(super) writes: Vec<u32>,
+    /// The number of consecutive instructions from this one on that neither read nor write tracked registers.
+    pub(super) untracked_steps: u32,
     /// For a load or a store, the tracked registers of the elements in memory; empty if no element has one.
     pub(super) elements: Vec<Option<u32>>,
 }
@@ -129,6 +131,15 @@ impl Sites {
                 }
             }
             sites.variables.push(variables);
+        }
+        let mut untracked_steps = 0;
+        for site in sites.sites.iter_mut().rev() {
+            untracked_steps = if site.reads.is_empty() && site.writes.is_empty() {
+                untracked_steps + 1
+            } else {
+                0
+            };
+            site.untracked_steps = untracked_steps;
         }
         sites.has_async_proxy = sites
             .sites

@@ -91,13 +91,14 @@ impl Block {
         state.tensor.get_mut(rank)
     }
 
-    /// Passes an event to the observer, if there is one.
+    /// Calls a function with the observer, if there is one.
     #[inline]
-    pub(super) fn observe(&self, notify: impl FnOnce(&mut dyn Observer, &Self)) {
-        if let Some(observer) = &self.cluster_state.observer
-            && let Ok(mut observer) = observer.try_borrow_mut()
-        {
-            notify(&mut **observer, self);
-        }
+    pub(super) fn observe<R>(
+        &self,
+        notify: impl FnOnce(&mut dyn Observer, &Self) -> R,
+    ) -> Option<R> {
+        let observer = self.cluster_state.observer.as_ref()?;
+        let mut observer = observer.try_borrow_mut().ok()?;
+        Some(notify(&mut **observer, self))
     }
 }

@@ -4,6 +4,7 @@ use core::any::{Any, TypeId};
 use core::fmt::Debug;
 
 use ptx_analysis::internals::MatrixProduct;
+use ptx_ir::FuncId;
 use ptx_isa::Action;
 
 use super::block::Block;
@@ -68,6 +69,11 @@ pub(crate) type Results = Vec<Box<dyn Any>>;
 
 /// An observer of the execution of a launch. Its methods are called for the events of the execution. Launches that are observed run on one thread.
 pub(crate) trait Observer: Debug + Send {
+    /// The number of steps from one on, at most `count`, that the observer need not see. All `count` steps are operations on all lanes without a guard.
+    fn unobserved_steps(&self, _function: FuncId, _step_index: u32, _count: u32) -> u32 {
+        0
+    }
+
     /// Called before lanes execute an instruction in a call. `warp` is the first thread of their warp.
     fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: LaneStep, call: &CallFrame);
 

@@ -3,6 +3,7 @@
 use core::any::{Any, TypeId};
 
 use ptx_analysis::internals::MatrixProduct;
+use ptx_ir::FuncId;
 
 use super::block::Block;
 use super::execution::{Execution, Failed};
@@ -20,6 +21,11 @@ use crate::program::Act;
 pub(crate) struct ObserverPair(pub(crate) Box<dyn Observer>, pub(crate) Box<dyn Observer>);
 
 impl Observer for ObserverPair {
+    fn unobserved_steps(&self, function: FuncId, step_index: u32, count: u32) -> u32 {
+        let count = self.0.unobserved_steps(function, step_index, count);
+        self.1.unobserved_steps(function, step_index, count)
+    }
+
     fn step(
         &mut self,
         grid: &Grid<'_>,

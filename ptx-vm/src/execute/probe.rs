@@ -420,6 +420,10 @@ fn has_effect(step: &Step, call: &CallFrame) -> bool {
 }
 
 impl Observer for Probe {
+    fn unobserved_steps(&self, _: FuncId, _: u32, count: u32) -> u32 {
+        if self.is_looking() { 0 } else { count }
+    }
+
     fn step(
         &mut self,
         grid: &Grid<'_>,

@@ -74,14 +74,20 @@ pub(super) fn execute(
     registers.execute_all(&function.code.ops[first as usize..end as usize], active);
 }
 
-/// The greatest number of steps from one on that may be executed in one go. Observers see each step.
+/// The greatest number of steps from one on, which is `target`, that may be executed in one go.
 #[inline]
-fn run_limit<const OBSERVED: bool>(target: &Target, steps_left: u64) -> u32 {
-    if OBSERVED {
-        0
-    } else {
-        u64::from(target.run).min(steps_left) as u32
+fn run_limit<const OBSERVED: bool>(
+    block: &Block,
+    (function, step_index, target): (FuncId, u32, &Target),
+    steps_left: u64,
+) -> u32 {
+    let count = u64::from(target.run).min(steps_left) as u32;
+    if !OBSERVED || count == 0 {
+        return count;
     }
+    block
+        .observe(|observer, _| observer.unobserved_steps(function, step_index, count))
+        .unwrap_or(count)
 }
 
 /// Executes steps that are operations on all lanes without a guard, by the first one and their number.
@@ -325,7 +331,8 @@ impl Warp {
                 self.return_from(index, mask, grid);
                 return Ok(steps + 1);
             };
-            let most = run_limit::<OBSERVED>(target, max_steps.saturating_sub(steps));
+            let steps_left = max_steps.saturating_sub(steps);
+            let most = run_limit::<OBSERVED>(block, (id, step_index, target), steps_left);
             let run = steps_alone(&self.groups.all, index, most);
             if run > 0 {
                 execute_run(function, &mut frame.registers, (step_index, run), mask);
