@@ -6,7 +6,7 @@ use ptx_isa::internals::{
     ActualOperand, Deprecation, FormMatch, InstQuery, ModifierEdit, NoForm, OperandShape, Repair,
     Rule, RuleKind, Violation,
 };
-use ptx_isa::{Form, Marks, Modifier, Opcode, Role, ScalarType};
+use ptx_isa::{Form, Marks, Modifier, Opcode, PtxVersion, Role, ScalarType, Since, Target};
 
 use crate::inst_part::{self, modifiers};
 use crate::location::Part;
@@ -74,6 +74,18 @@ pub(crate) fn explain(
         }
         Ok(form) => explainer.explain_violations(&form),
     }
+}
+
+/// Returns the first version in which the instruction is available on the target of a requirement. Another requirement of the instruction may need a
+/// newer version than this one. `None` if the requirement has several alternatives, or no single target.
+fn first_version(selected: &FormMatch<'_>, floors: &[Since]) -> Option<PtxVersion> {
+    let [floor] = floors else {
+        return None;
+    };
+    let target: Target = floor.text().parse().ok()?;
+    PtxVersion::KNOWN.iter().copied().find(|&version| {
+        target.min_version() <= version && selected.targets(version).contains(target)
+    })
 }
 
 /// Explains an illegal instruction.
@@ -261,7 +273,11 @@ impl Explainer<'_, '_> {
                 InstProblemKind::ModifierCombination(form),
             ),
             Violation::RequiresTarget(floors) => {
-                (Part::Mnemonic, InstProblemKind::Unavailable(floors))
+                let version = first_version(selected, floors);
+                (
+                    Part::Mnemonic,
+                    InstProblemKind::Unavailable(floors, version),
+                )
             }
             Violation::RemovedIn(floors) => {
                 let kind = match modifier_with_mask(self.environment, query) {

@@ -83,7 +83,7 @@ impl WrongInst<'_> {
                 self.missing_operand(query)
             }
             InstProblemKind::Repairable { .. }
-            | InstProblemKind::Unavailable(_)
+            | InstProblemKind::Unavailable(..)
             | InstProblemKind::ModifierCombination(_) => self.two_accesses(query),
             _ => None,
         }

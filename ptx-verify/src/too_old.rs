@@ -7,7 +7,7 @@ use ptx_ir::{Code, Diagnostic, Module, Severity, Span};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::availability::Availability;
-use crate::requires::requires;
+use crate::requires::{Requirements, requires};
 
 fn is_too_old(diagnostic: &Diagnostic) -> bool {
     diagnostic.severity == Severity::Error
@@ -28,7 +28,7 @@ pub(crate) fn merge(module: &Module, environment: Environment, diagnostics: &mut
         .get(first)
         .is_some_and(|diagnostic| diagnostic.code != Code::TargetVersion);
     let mut places: Vec<(Span, Option<String>)> = Vec::new();
-    let mut index = 0;
+    let (mut index, mut has_merged) = (0, false);
     diagnostics.retain_mut(|diagnostic| {
         index += 1;
         let is_merged = index > first + 1 && is_too_old(diagnostic);
@@ -42,6 +42,7 @@ pub(crate) fn merge(module: &Module, environment: Environment, diagnostics: &mut
                     .map(|(span, text)| (span, text.or_else(|| Some(message.clone())))),
             );
         }
+        has_merged |= is_merged;
         !is_merged
     });
     let Some(merged) = diagnostics.get_mut(first) else {
@@ -53,7 +54,13 @@ pub(crate) fn merge(module: &Module, environment: Environment, diagnostics: &mut
     let Some((target, version)) = nearest(requirements.module(), environment) else {
         return;
     };
-    let advice = advice(environment, target, version);
+    // The message of an error about the header is not about the features that need another one.
+    let causes = if has_merged && !shows_places {
+        Causes::new(&requirements, environment, target, version)
+    } else {
+        Causes::default()
+    };
+    let advice = advice(environment, target, version, &causes);
     if !merged.fix.is_empty() {
         let help = merged.help.take().unwrap_or_default();
         merged.help = Some(format!("{advice}; {help}"));
@@ -94,16 +101,74 @@ pub(crate) fn nearest(
     Some((target, version.max(environment.version())))
 }
 
-/// Returns the help with the directives to write in the header.
-pub(crate) fn advice(environment: Environment, target: Target, version: PtxVersion) -> String {
+/// The features that are the reasons for another header, if they are known.
+#[derive(Default)]
+struct Causes<'r> {
+    target: Option<&'r str>,
+    version: Option<&'r str>,
+}
+
+impl<'r> Causes<'r> {
+    fn new(
+        requirements: &'r Requirements,
+        environment: Environment,
+        target: Target,
+        version: PtxVersion,
+    ) -> Self {
+        let first = |needs_it: &dyn Fn(&Availability) -> bool| {
+            let mut reasons = requirements.reasons().iter();
+            let reason = reasons.find(|reason| needs_it(reason.availability()))?;
+            Some(reason.what())
+        };
+        let current = environment.target();
+        Self {
+            target: first(&|availability| {
+                current.is_some_and(|current| availability.lowest(current).is_none())
+            }),
+            // A target has a first version, whatever the features need.
+            version: first(&|availability| availability.lowest(target) == Some(version))
+                .filter(|_| version > target.min_version()),
+        }
+    }
+}
+
+/// Returns the help with the directives to write in the header, and the features that need them.
+fn advice(
+    environment: Environment,
+    target: Target,
+    version: PtxVersion,
+    causes: &Causes<'_>,
+) -> String {
     let mut changes = Vec::new();
     if Some(target) != environment.target() {
-        changes.push(format!("`.target {target}`"));
+        changes.push((format!("`.target {target}`"), causes.target));
     }
     if version != environment.version() {
-        changes.push(format!("`.version {version}`"));
+        changes.push((format!("`.version {version}`"), causes.version));
     }
-    format!("write {}", changes.join(" and "))
+    let texts: Vec<String> = match changes.as_slice() {
+        [(target, cause), (version, other)] if cause == other => {
+            let both = format!("{target} and {version}");
+            vec![with_cause(both, *cause)]
+        }
+        changes => changes
+            .iter()
+            .map(|(change, cause)| with_cause(change.clone(), *cause))
+            .collect(),
+    };
+    let separator = if texts.iter().any(|text| text.contains(',')) {
+        ", and "
+    } else {
+        " and "
+    };
+    format!("write {}", texts.join(separator))
+}
+
+fn with_cause(change: String, cause: Option<&str>) -> String {
+    match cause {
+        Some(cause) => format!("{change}, which `{cause}` requires"),
+        None => change,
+    }
 }
 
 /// The tokens of the header that another version and target replace.

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId, Signature};
 use ptx_isa::internals::{Deprecation, ModifierEdit, Repair, Rule, Slot};
-use ptx_isa::{Modifier, Opcode, Since, SpecialReg};
+use ptx_isa::{Modifier, Opcode, PtxVersion, Since, SpecialReg};
 
 use super::operand::OperandMismatch;
 use super::{ALL_LANES, NamedForm, Side, Text, Wording, counted, list, repair};
@@ -77,8 +77,8 @@ pub(crate) enum InstProblemKind {
     Rule(NamedForm, &'static Rule),
     /// A texture without a sampler although each has a separate one.
     NoSampler,
-    /// The version and target are older than all of these.
-    Unavailable(&'static [Since]),
+    /// The version and target are older than all of these. The first version that has the instruction on the target of the only one.
+    Unavailable(&'static [Since], Option<PtxVersion>),
     SpecialRegister(SpecialReg),
     /// Removed in these versions. The replacement.
     Removed(&'static [Since], Option<&'static str>),
@@ -329,8 +329,12 @@ impl InstProblemKind {
                 };
                 unavailable(register.text(), &required, &checked_for)
             }
-            Self::Unavailable(floors) => {
-                unavailable(op, &floors_text(floors, " and "), &checked_for)
+            Self::Unavailable(floors, version) => {
+                let required = match (floors, version) {
+                    ([floor], Some(version)) => format!("PTX {version} and `{}`", floor.text()),
+                    _ => floors_text(floors, " and "),
+                };
+                unavailable(op, &required, &checked_for)
             }
             _ => Text::error(Code::Combination, format!("invalid form of `{op}`")),
         }
