@@ -4,6 +4,7 @@ mod batches;
 pub(crate) mod container;
 mod item;
 
+use std::cmp::Ordering;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, Read};
@@ -167,7 +168,7 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Every `.ptx` file in a directory and its subdirectories, sorted. Directories that cannot be read are added to the inputs.
+/// Every `.ptx` file in a directory and its subdirectories, in [natural order](natural_order). Directories that cannot be read are added to the inputs.
 fn walk(folder: &Path, inputs: &mut Vec<Input>) -> Vec<PathBuf> {
     let mut files = files_in(folder, &mut |folder, error| {
         inputs.push(Input::unreadable(Origin::new(Some(folder)), &error));
@@ -176,7 +177,7 @@ fn walk(folder: &Path, inputs: &mut Vec<Input>) -> Vec<PathBuf> {
     files
 }
 
-/// Every file in a directory and its subdirectories, sorted. Links to directories are not followed.
+/// Every file in a directory and its subdirectories, in [natural order](natural_order). Links to directories are not followed.
 pub(crate) fn files_in(folder: &Path, fail: &mut dyn FnMut(&Path, io::Error)) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -197,8 +198,46 @@ pub(crate) fn files_in(folder: &Path, fail: &mut dyn FnMut(&Path, io::Error)) ->
             }
         }
     }
-    files.sort();
+    files.sort_by(|a, b| natural_order(a, b));
     files
+}
+
+/// The order of paths in which numbers are in numerical order: `sm_90` before `sm_100`. A folder and its files are together.
+fn natural_order(a: &Path, b: &Path) -> Ordering {
+    let (mut left, mut right) = (
+        a.as_os_str().as_encoded_bytes(),
+        b.as_os_str().as_encoded_bytes(),
+    );
+    while let (Some((x, left_tail)), Some((y, right_tail))) =
+        (left.split_first(), right.split_first())
+    {
+        if x.is_ascii_digit() && y.is_ascii_digit() {
+            let (number, left_rest) = split_number(left);
+            let (other, right_rest) = split_number(right);
+            match number.len().cmp(&other.len()).then(number.cmp(other)) {
+                Ordering::Equal => (left, right) = (left_rest, right_rest),
+                order => return order,
+            }
+        } else {
+            let key = |byte: u8| (!std::path::is_separator(byte.into()), byte);
+            match key(*x).cmp(&key(*y)) {
+                Ordering::Equal => (left, right) = (left_tail, right_tail),
+                order => return order,
+            }
+        }
+    }
+    left.len().cmp(&right.len()).then_with(|| a.cmp(b))
+}
+
+/// Splits the digits at the beginning of a text off, without leading zeros.
+fn split_number(text: &[u8]) -> (&[u8], &[u8]) {
+    let end = text
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    (digits.get(zeros..).unwrap_or_default(), rest)
 }
 
 /// Reports on standard error that an input cannot be read.

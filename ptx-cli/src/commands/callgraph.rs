@@ -11,7 +11,7 @@ use ptx_ir::FunctionKind;
 
 use crate::format::{FormatOptions, OutputFormat};
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 use model::Graph;
 
 /// Show the call graph
@@ -65,12 +65,23 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 bytes.push(b'\n');
             }
         }
-        bytes
+        let is_empty = graph.functions.is_empty();
+        (bytes, is_empty.then(|| source.name.clone()))
     };
-    input::in_order(&inputs, &mut out, &mut status, work, |out, bytes| {
-        out.write_all(&bytes)?;
-        Ok(Status::Ok)
-    })?;
+    input::in_order(
+        &inputs,
+        &mut out,
+        &mut status,
+        work,
+        |out, (bytes, empty)| {
+            out.write_all(&bytes)?;
+            if let Some(name) = empty {
+                out.flush()?;
+                output::note(format_args!("ptxkit: {name}: no functions"));
+            }
+            Ok(Status::Ok)
+        },
+    )?;
     out.flush()?;
     Ok(status)
 }

@@ -13,7 +13,7 @@ use ptx_report::control_flow::{self, Details, Graph, Theme};
 use crate::format::{FormatOptions, OutputFormat, of_extension};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 use crate::replace::replace_file;
 
 /// Draw the control-flow graph of functions
@@ -132,6 +132,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             return Ok(status);
         }
         text = draw(&pictures, format, args.instructions)?;
+    }
+    if count == 0 && status == Status::Ok {
+        output::note(format_args!("ptxkit: no function with a body"));
     }
     match &args.output {
         Some(path) => replace_file(path, &text).with_context(|| format!("{}", path.display()))?,

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind};
+use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat};
 use ptx_ir::SourceText;
 use serde::Serialize;
 
@@ -90,13 +90,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         fs::create_dir_all(folder)
             .with_context(|| clean(&folder.to_string_lossy()).into_owned())?;
     }
-    let paths = files(&args.files, &mut status);
     let mut totals = Totals::default();
+    let paths = files(&args.files, &mut totals, &mut status);
     for (path, stem) in paths.iter().zip(distinct_stems(&paths)) {
         match read(path).and_then(|bytes| Opened::new(bytes).map_err(io::Error::other)) {
             Ok(opened) => {
                 let file = NamedFile { path, stem, opened };
                 totals.add(&list(args, &file, &mut out, &mut status)?);
+                totals.machine_code += usize::from(file.opened.format == InputFormat::Cubin);
             }
             Err(error) => {
                 report_unreadable(&path.to_string_lossy(), &error, &mut out, &mut status)?;
@@ -104,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     }
     out.flush()?;
-    if paths.len() > 1 {
+    if paths.len() > 1 || totals.texts > 0 {
         output::success(totals.text(paths.len()));
     }
     Ok(status)
@@ -116,6 +117,8 @@ struct Totals {
     ptx: usize,
     machine_code: usize,
     files: usize,
+    /// The `.ptx` files in directories, which are not listed.
+    texts: usize,
 }
 
 impl Totals {
@@ -128,7 +131,7 @@ impl Totals {
         self.files += usize::from(ptx > 0);
     }
 
-    /// `12 PTX modules in 3 of 5 files, 7 cubins`
+    /// `12 PTX modules in 3 of 5 files, 7 cubins; 4 PTX texts`
     fn text(&self, file_count: usize) -> String {
         let ptx = counted(self.ptx, "PTX module");
         let files = counted(file_count, "file");
@@ -136,12 +139,16 @@ impl Totals {
             0 => String::new(),
             count => format!(", {}", counted(count, "cubin")),
         };
-        format!("{ptx} in {} of {files}{machine_code}", self.files)
+        let texts = match self.texts {
+            0 => String::new(),
+            count => format!("; {}", counted(count, "PTX text")),
+        };
+        format!("{ptx} in {} of {files}{machine_code}{texts}", self.files)
     }
 }
 
 /// The files of the command line, and the files with modules in its directories and their subdirectories, sorted.
-fn files(paths: &[PathBuf], status: &mut Status) -> Vec<PathBuf> {
+fn files(paths: &[PathBuf], totals: &mut Totals, status: &mut Status) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -151,8 +158,14 @@ fn files(paths: &[PathBuf], status: &mut Status) -> Vec<PathBuf> {
         let mut container_files = input::files_in(path, &mut |folder, error| {
             unreadable(&folder.to_string_lossy(), &error, status);
         });
-        container_files.retain(|path| input::container::is_opened(path));
-        if container_files.is_empty() {
+        let text_count = totals.texts;
+        container_files.retain(|path| {
+            let is_opened = input::container::is_opened(path);
+            let is_text = path.extension().is_some_and(|extension| extension == "ptx");
+            totals.texts += usize::from(is_text && !is_opened);
+            is_opened
+        });
+        if container_files.is_empty() && totals.texts == text_count {
             let error = "no file with PTX or machine code in this directory";
             unreadable(&path.to_string_lossy(), &error, status);
         }
@@ -257,7 +270,9 @@ fn list(
     for error in &errors {
         unreadable(&name, error, status);
     }
-    if entries.is_empty() && errors.is_empty() && !file.is_text() {
+    // In a directory, files without PTX are expected.
+    let is_requested = args.files.iter().any(|requested| requested == path);
+    if entries.is_empty() && errors.is_empty() && !file.is_text() && is_requested {
         unreadable(&name, &file.refusal(0), status);
     }
     if let Some(folder) = &args.extract {

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 out.flush()?;
                 let count = counted(errors, "error");
                 output::note(format_args!(
-                    "ptxkit: {name}: {count}, which `ptxkit check` explains: statements with errors are not included in the requirements"
+                    "ptxkit: {name}: {count} in the text; statements with errors are not included in the requirements, `ptxkit check` lists all errors"
                 ));
             }
             let is_illegal = args

@@ -80,6 +80,7 @@ pub(crate) fn one_by_one(
 fn process<T>(input: &Input, bar: &FileProgress, work: impl FnOnce(Source) -> T) -> io::Result<T> {
     let start = Instant::now();
     let source = input.read()?;
+    note_line_ends(&source);
     let size = source.bytes.len();
     let reading = start.elapsed();
     let result = work(source);
@@ -92,6 +93,17 @@ fn process<T>(input: &Input, bar: &FileProgress, work: impl FnOnce(Source) -> T)
         processing.as_secs_f64() * 1e3
     ));
     Ok(result)
+}
+
+/// Notes that a file ends its lines with carriage returns alone, which PTX does not count as line ends.
+fn note_line_ends(source: &Source) {
+    if !source.bytes.contains(&b'\n') && source.bytes.contains(&b'\r') {
+        output::note(format_args!(
+            "ptxkit: {}: the lines end with CR alone, so that PTX has a single line, and a comment `//` extends to its end; convert the \
+             line ends to LF or CRLF",
+            source.name
+        ));
+    }
 }
 
 /// The number of inputs that are processed before the results are written.

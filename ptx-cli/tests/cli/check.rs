@@ -12,7 +12,7 @@ fn a_valid_file_has_no_diagnostics() {
         expect(&ptx(&["check", "--format", format, &file]), 0, "", "");
     }
     let path = serde_json::Value::from(file.as_str());
-    let clean = format!("{{\"schema\":1,\"file\":{path},\"code\":null,\"severity\":null}}\n");
+    let clean = format!("{{\"schema\":1,\"file\":{path},\"findings\":0}}\n");
     expect(&ptx(&["check", "--format", "json", &file]), 0, &clean, "");
 }
 
@@ -424,4 +424,54 @@ fn a_final_nul_is_removed() {
         run.out
     );
     assert!(run.out.contains("remove the final NUL"), "{}", run.out);
+}
+
+/// Other places with the same cause are counted, so that the summary agrees with the lines of the short format.
+#[test]
+fn the_summary_counts_places() {
+    let text = ".version 6.0\n.target sm_70\n.address_size 64\n.entry k()\n{\n    .reg .b32 %r<3>;\n    \
+        griddepcontrol.wait;\n    griddepcontrol.wait;\n    bogus;\n    ret;\n}\n";
+    let human = with_input(&["check", "-"], text.as_bytes());
+    assert_eq!(human.err, "2 errors (3 places) in 1 of 1 file\n");
+    let short = with_input(&["check", "--format", "short", "-"], text.as_bytes());
+    assert_eq!(short.out.lines().count(), 3, "{}", short.out);
+}
+
+/// The first error is that of the header: its help says which features need an even newer one.
+#[test]
+fn the_help_for_an_old_header_has_its_reasons() {
+    let header = ".version 6.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n    .reg .b32 %r<3>; .reg .pred %p;\n    ";
+    for (body, help) in [
+        ("ret;", "write `.version 7.0`\n"),
+        (
+            "elect.sync %r1|%p, -1;",
+            "write `.target sm_90` and `.version 8.0`, which `elect.sync` requires\n",
+        ),
+        (
+            "barrier.cluster.arrive; elect.sync %r1|%p, -1;",
+            "write `.target sm_90`, which `barrier.cluster.arrive` requires, and `.version 8.0`, which `elect.sync` requires\n",
+        ),
+        (
+            "barrier.cluster.arrive;",
+            "write `.target sm_90`, which `barrier.cluster.arrive` requires, and `.version 7.8`\n",
+        ),
+    ] {
+        let text = format!("{header}{body}\n    ret;\n}}\n");
+        let run = with_input(&["check", "-"], text.as_bytes());
+        assert!(run.out.contains(&format!("help: {help}")), "{}", run.out);
+    }
+}
+
+#[test]
+fn carriage_returns_alone_are_noted() {
+    let old = GOOD.replace('\n', "\r");
+    let run = with_input(&["check", "-"], old.as_bytes());
+    assert!(
+        run.err
+            .starts_with("ptxkit: <stdin>: the lines end with CR alone"),
+        "{}",
+        run.err
+    );
+    let run = with_input(&["check", "-"], GOOD.replace('\n', "\r\n").as_bytes());
+    assert_eq!(run.err, "");
 }

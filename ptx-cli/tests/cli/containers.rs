@@ -537,3 +537,18 @@ fn wheels_are_read() {
     assert_eq!(run.status, 2);
     assert!(run.err.contains("PTX1103"), "{}", run.err);
 }
+
+/// In a directory, machine code without PTX is no error, and texts are counted.
+#[test]
+fn a_directory_may_have_only_machine_code_and_texts() {
+    let folder = Folder::new("list-machine-code");
+    folder.file("k.cubin", fs::read(data("k.cubin")).unwrap());
+    folder.file("a.ptx", GOOD);
+    folder.file("b/a.ptx", GOOD);
+    let run = ptx(&["list", folder.0.to_str().unwrap()]);
+    assert_eq!(
+        (run.status, run.err.as_str()),
+        (0, "0 PTX modules in 0 of 1 file, 1 cubin; 2 PTX texts\n")
+    );
+    assert!(run.out.contains("k.cubin: a cubin"), "{}", run.out);
+}

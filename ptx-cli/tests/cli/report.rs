@@ -321,7 +321,8 @@ fn what_is_missing_is_said() {
         assert_eq!((run.status, run.err), (1, err));
         let run = ptx(&["report", "--format", format, &wrong]);
         assert!(
-            run.err.contains("1 error, which `ptxkit check` explains"),
+            run.err
+                .contains("1 error in the text; statements with errors are not counted"),
             "{}",
             run.err
         );

@@ -135,7 +135,8 @@ fn texts_with_errors_have_no_certain_answer() {
         let run = with_input(&["requires", "-"], text.as_bytes());
         assert_eq!((run.status, run.out.as_str()), (1, ""), "{text}");
         assert!(
-            run.err.contains("1 error, which `ptxkit check` explains"),
+            run.err
+                .contains("1 error in the text; statements with errors are not included"),
             "{}",
             run.err
         );
@@ -155,7 +156,8 @@ fn texts_with_errors_have_no_certain_answer() {
             run.out
         );
         assert!(
-            run.err.contains("1 error, which `ptxkit check` explains"),
+            run.err
+                .contains("1 error in the text; statements with errors are not included"),
             "{broken}: {}",
             run.err
         );

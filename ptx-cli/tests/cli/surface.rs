@@ -492,3 +492,59 @@ fn findings_of_a_function() {
         );
     }
 }
+
+/// The targets in the names of files are in the order of their numbers.
+#[test]
+fn files_of_directories_are_in_natural_order() {
+    let folder = Folder::new("natural-order");
+    for name in [
+        "k.sm_100.ptx",
+        "k.sm_90.ptx",
+        "k.sm_90a.ptx",
+        "k10.ptx",
+        "k9.ptx",
+        "k.ptx",
+    ] {
+        folder.file(name, BAD);
+    }
+    let path = folder.0.to_str().unwrap();
+    let run = ptx(&["check", "--format", "short", path]);
+    let names: Vec<&str> = run
+        .out
+        .lines()
+        .filter_map(|line| line.strip_prefix(path)?.get(1..)?.split(':').next())
+        .collect();
+    let expected = [
+        "k.ptx",
+        "k.sm_90.ptx",
+        "k.sm_90a.ptx",
+        "k.sm_100.ptx",
+        "k9.ptx",
+        "k10.ptx",
+    ];
+    assert_eq!(names, expected, "{}", run.out);
+}
+
+#[test]
+fn the_number_of_a_target_is_enough() {
+    let name = with_input(&["requires", "--target", "sm_90a", "-"], GOOD.as_bytes());
+    let number = with_input(&["requires", "--target", "90a", "-"], GOOD.as_bytes());
+    assert_eq!((number.status, &number.out), (name.status, &name.out));
+    assert!(name.out.contains("sm_90a"), "{}", name.out);
+    let run = with_input(&["requires", "--target", "901", "-"], GOOD.as_bytes());
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("unknown target 901"), "{}", run.err);
+}
+
+/// A text without functions has no graphs, which is said.
+#[test]
+fn missing_functions_are_noted() {
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    for (command, note) in [
+        ("cfg", "ptxkit: no function with a body\n"),
+        ("callgraph", "ptxkit: <stdin>: no functions\n"),
+    ] {
+        let run = with_input(&[command, "-"], header.as_bytes());
+        assert_eq!((run.status, run.err.as_str()), (0, note), "{command}");
+    }
+}

@@ -165,8 +165,15 @@ impl Args {
     }
 }
 
+/// Reads a target: `sm_90a`, or only its number, `90a`.
 pub(crate) fn target(text: &str) -> Result<Target, String> {
-    text.parse()
+    let is_number = text.starts_with(|first: char| first.is_ascii_digit());
+    let name = if is_number {
+        format!("sm_{text}")
+    } else {
+        text.to_owned()
+    };
+    name.parse()
         .map_err(|_| format!("unknown target {text}; expected a name such as sm_90a"))
 }
 

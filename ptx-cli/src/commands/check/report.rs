@@ -67,6 +67,8 @@ pub(crate) struct Reporter<'a> {
     baseline: Baseline,
     errors: usize,
     warnings: usize,
+    /// The number of errors and warnings at other places with the same cause.
+    repeats: usize,
     /// The number of files that have findings.
     files: usize,
     totals: LintTotals,
@@ -91,6 +93,7 @@ impl<'a> Reporter<'a> {
             },
             errors: 0,
             warnings: 0,
+            repeats: 0,
             files: 0,
             totals: LintTotals::default(),
             is_silent: false,
@@ -131,6 +134,8 @@ impl<'a> Reporter<'a> {
         let (errors, warnings) = tally(&checked.results.diagnostics);
         self.errors += errors;
         self.warnings += warnings;
+        let diagnostics = &checked.results.diagnostics;
+        self.repeats += diagnostics.iter().map(|d| d.repeats.len()).sum::<usize>();
         self.files += usize::from(errors + warnings > 0);
         self.totals.add(&checked.results);
         if !self.is_silent {
@@ -193,11 +198,14 @@ impl<'a> Reporter<'a> {
         if self.warnings > 0 {
             counts.push(counted(self.warnings, "warning"));
         }
+        let places = match self.repeats {
+            0 => String::new(),
+            repeats => format!(" ({} places)", self.errors + self.warnings + repeats),
+        };
         output::summary(format_args!(
-            "{} in {} of {}",
+            "{}{places} in {} of {inputs}",
             counts.join(" and "),
             self.files,
-            inputs
         ));
     }
 }

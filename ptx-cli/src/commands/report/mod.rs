@@ -151,7 +151,7 @@ fn warning(has_bodies: bool, errors: usize) -> Option<String> {
     if errors > 0 {
         let count = counted(errors, "error");
         reasons.push(format!(
-            "{count}, which `ptxkit check` explains: statements with errors are not counted"
+            "{count} in the text; statements with errors are not counted, `ptxkit check` lists all errors"
         ));
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))

@@ -107,7 +107,7 @@ pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Res
                 ),
             ),
             (
-                "Diagnostics",
+                "Syntax",
                 [
                     number_of(stats.errors, "error"),
                     number_of(stats.warnings, "warning"),
