@@ -1,7 +1,7 @@
 //! The shell commands of the README and of the guides run as they are shown, and print what the pages say.
 //!
 //! The blocks of a page run in order, in one folder that looks like the root of a checkout. A block is expected to succeed, unless
-//! `Exit status: N` follows it. If a block `text` follows, its lines are parts of the output, in this order, with any text for `…`.
+//! `Exit status: N` follows it. If a block `text` follows, it is the whole output, with any text for `…`: what is cut is marked.
 //!
 //! A comment `<!-- needs: WORDS -->` before a block names programs that it needs; it runs where they exist. Blocks that need `cargo`, the
 //! `network` or an `editor` do not run here, apart from `cargo ptxkit`, which is the program: `.ci/install` runs them.
@@ -229,15 +229,51 @@ fn run_page(path: &Path) -> usize {
             "{place}: the exit status of\n{}\n{text}",
             script.commands
         );
-        let mut rest = &text[..];
-        for part in script.expected.iter().flat_map(|line| line.split('…')) {
-            let position = rest.find(part);
-            let position =
-                position.unwrap_or_else(|| panic!("{place}: {part:?} is not in\n{rest}"));
-            rest = &rest[position + part.len()..];
+        if !script.expected.is_empty() {
+            let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+            check_excerpt(
+                &place,
+                &script.expected.join("\n"),
+                lines.join("\n").trim_end(),
+            );
         }
     }
     count
+}
+
+/// Checks that a text is an output, in which `…` stands for any text.
+fn check_excerpt(place: &str, excerpt: &str, output: &str) {
+    let mut rest = output;
+    for (index, part) in excerpt.split('…').enumerate() {
+        let position = if index == 0 {
+            rest.starts_with(part).then_some(0)
+        } else {
+            rest.find(part)
+        };
+        let position =
+            position.unwrap_or_else(|| panic!("{place}: {part:?} is not next in\n{rest}"));
+        rest = &rest[position + part.len()..];
+    }
+    let ends_with_cut = excerpt.ends_with('…');
+    assert!(
+        rest.is_empty() || ends_with_cut,
+        "{place}: a `…` has to mark that this is cut:\n{rest}"
+    );
+}
+
+#[test]
+fn cuts_are_marked() {
+    let fails = |excerpt: &str, output: &str| {
+        let check = || check_excerpt("page", excerpt, output);
+        std::panic::catch_unwind(check).is_err()
+    };
+    assert!(!fails("a\nb", "a\nb"));
+    assert!(!fails("a\n…\nd", "a\nb\nc\nd"));
+    assert!(!fails("…\nb…", "a\nb and c"));
+    assert!(fails("a\nc", "a\nb\nc"));
+    assert!(fails("b", "a\nb"));
+    assert!(fails("a", "a\nb"));
+    assert!(fails("a and c", "a and b and c"));
 }
 
 #[test]
