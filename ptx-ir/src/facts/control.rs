@@ -7,6 +7,7 @@ use ptx_isa::internals::Control;
 use ptx_isa::{Access, Directive, Role};
 
 use super::Facts;
+use super::inst_facts::Part;
 use super::registers::plain;
 use crate::{
     Body, EntityId as _, Interface, LabelId, Module, Operand, PrototypeId, Statement, SymbolId,
@@ -162,17 +163,21 @@ impl<'a> Facts<'a> {
     /// The lists of results and arguments of a call, with the access to each.
     pub fn call_lists(&self) -> impl Iterator<Item = (&'a [Operand], Access)> + use<'a> {
         let facts = *self;
-        facts.form.parts.iter().filter_map(move |part| {
-            let access = match part.role {
-                Role::Rets => Access::Write,
-                Role::Args => Access::Read,
-                _ => return None,
-            };
-            match facts.operand_at(part) {
-                Some(Operand::List(id)) => Some((facts.body.pool.list(id), access)),
-                _ => None,
-            }
-        })
+        let parts = facts.form.parts.iter();
+        parts.filter_map(move |part| facts.call_list(part))
+    }
+
+    /// The list of results or arguments of a call that a part of its form denotes, with the access to it.
+    pub(super) fn call_list(&self, part: &Part) -> Option<(&'a [Operand], Access)> {
+        let access = match part.role {
+            Role::Rets => Access::Write,
+            Role::Args => Access::Read,
+            _ => return None,
+        };
+        match self.operand_at(part) {
+            Some(Operand::List(id)) => Some((self.body.pool.list(id), access)),
+            _ => None,
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The memory accesses of an instruction.
 
+use core::slice;
+
 use ptx_isa::{Access, Modifier, Proxy, StateSpace};
 
-use super::inst_facts::Bytes;
+use super::inst_facts::{AccessFacts, Bytes, Part};
 use super::registers::plain;
 use super::{Facts, RegAccess};
 use crate::{Body, Operand};
@@ -100,55 +102,99 @@ fn address(body: &Body, operand: Operand) -> (Option<Operand>, Option<i64>) {
 impl<'a> Facts<'a> {
     /// The memory accesses. A call accesses any memory besides the parameters that it mentions.
     pub fn memory(&self) -> impl Iterator<Item = MemoryAccess> + use<'a> {
-        let facts = *self;
-        let proxy = facts.form.proxy.unwrap_or(Proxy::Generic);
-        let form_accesses = facts.form.accesses.iter().map(move |access| {
-            let operand = access.part.map(|part| facts.part(part));
-            let (base, offset) = operand.map_or((None, None), |o| address(facts.body, o));
-            MemoryAccess {
-                space: access.space,
-                bytes: match access.bytes {
-                    Bytes::Unknown => None,
-                    Bytes::Fixed(bytes) => Some(bytes.into()),
-                    Bytes::Value(part) => {
-                        let value = facts.body.pool.integer(facts.part(part));
-                        value.and_then(|v| u64::try_from(v).ok())
-                    }
-                },
-                access: access.access,
-                order: access.order,
-                scope: access.scope,
-                is_mbarrier: access.mbarrier,
-                proxy,
-                base,
-                offset,
-                operand,
-                size: match access.bytes {
-                    Bytes::Value(part) => Some(facts.part(part)),
-                    _ => None,
-                },
-                data: access.data.and_then(|part| facts.part_with_usage(part)),
-            }
-        });
+        MemoryAccesses::new(*self)
+    }
+
+    /// An access that the form of the instruction states.
+    fn form_access(&self, access: &AccessFacts) -> MemoryAccess {
+        let operand = access.part.map(|part| self.part(part));
+        let (base, offset) = operand.map_or((None, None), |o| address(self.body, o));
+        MemoryAccess {
+            space: access.space,
+            bytes: match access.bytes {
+                Bytes::Unknown => None,
+                Bytes::Fixed(bytes) => Some(bytes.into()),
+                Bytes::Value(part) => {
+                    let value = self.body.pool.integer(self.part(part));
+                    value.and_then(|v| u64::try_from(v).ok())
+                }
+            },
+            access: access.access,
+            order: access.order,
+            scope: access.scope,
+            is_mbarrier: access.mbarrier,
+            proxy: self.form.proxy.unwrap_or(Proxy::Generic),
+            base,
+            offset,
+            operand,
+            size: match access.bytes {
+                Bytes::Value(part) => Some(self.part(part)),
+                _ => None,
+            },
+            data: access.data.and_then(|part| self.part_with_usage(part)),
+        }
+    }
+}
+
+/// The memory accesses of an instruction. A named type whose `next` is compiled once: otherwise each caller of [`Facts::memory`] would contain a copy of it.
+struct MemoryAccesses<'a> {
+    facts: Facts<'a>,
+    form_accesses: slice::Iter<'a, AccessFacts>,
+    /// The parts of a call that may be lists of results and arguments; none of other instructions.
+    call_parts: slice::Iter<'a, Part>,
+    /// What remains of the current list, and the access to it.
+    call_list: slice::Iter<'a, Operand>,
+    call_access: Access,
+    /// The access of a call to any memory, until it was returned.
+    any: Option<MemoryAccess>,
+}
+
+impl<'a> MemoryAccesses<'a> {
+    fn new(facts: Facts<'a>) -> Self {
         // Most instructions are not calls, so that their operands are not searched.
-        let call_accesses = (!facts.is_known() || facts.is_call()).then(|| {
-            facts
-                .call_lists()
-                .flat_map(|(operands, access)| {
-                    operands
-                        .iter()
-                        .filter(|operand| matches!(operand, Operand::Var(_)))
-                        .map(move |&variable| MemoryAccess {
-                            space: Space::State(StateSpace::Param),
-                            access,
-                            base: Some(variable),
-                            offset: Some(0),
-                            operand: Some(variable),
-                            ..MemoryAccess::ANY
-                        })
-                })
-                .chain([MemoryAccess::ANY])
-        });
-        form_accesses.chain(call_accesses.into_iter().flatten())
+        let is_call = !facts.is_known() || facts.is_call();
+        let call_parts = if is_call { &facts.form.parts[..] } else { &[] };
+        Self {
+            facts,
+            form_accesses: facts.form.accesses.iter(),
+            call_parts: call_parts.iter(),
+            call_list: [].iter(),
+            call_access: Access::None,
+            any: is_call.then_some(MemoryAccess::ANY),
+        }
+    }
+
+    /// The access of a call to the next parameter that it mentions.
+    fn next_parameter(&mut self) -> Option<MemoryAccess> {
+        loop {
+            for &variable in self.call_list.by_ref() {
+                if matches!(variable, Operand::Var(_)) {
+                    return Some(MemoryAccess {
+                        space: Space::State(StateSpace::Param),
+                        access: self.call_access,
+                        base: Some(variable),
+                        offset: Some(0),
+                        operand: Some(variable),
+                        ..MemoryAccess::ANY
+                    });
+                }
+            }
+            let part = self.call_parts.next()?;
+            if let Some((list, access)) = self.facts.call_list(part) {
+                self.call_list = list.iter();
+                self.call_access = access;
+            }
+        }
+    }
+}
+
+impl Iterator for MemoryAccesses<'_> {
+    type Item = MemoryAccess;
+
+    fn next(&mut self) -> Option<MemoryAccess> {
+        match self.form_accesses.next() {
+            Some(access) => Some(self.facts.form_access(access)),
+            None => self.next_parameter().or_else(|| self.any.take()),
+        }
     }
 }
