@@ -1,6 +1,11 @@
 //! Work on the functions of a module, on several threads with the feature `parallel`.
 
+#[cfg(feature = "parallel")]
+extern crate std;
+
 use alloc::vec::Vec;
+#[cfg(feature = "parallel")]
+use std::sync::{Mutex, PoisonError};
 
 use crate::{FuncId, Module};
 
@@ -35,10 +40,9 @@ pub fn map_some<T: Send>(
 ) -> Vec<T> {
     #[cfg(feature = "parallel")]
     {
-        use rayon::prelude::*;
         let runs = runs(module, functions);
         if runs.len() > 1 {
-            let results: Vec<Vec<T>> = runs.into_par_iter().map(&work).collect();
+            let results = repeat_on_threads(runs.len(), |index| work(runs[index]));
             return results.into_iter().flatten().collect();
         }
     }
@@ -59,10 +63,34 @@ pub fn threads() -> usize {
 pub fn repeat<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     #[cfg(feature = "parallel")]
     if count > 1 {
-        use rayon::prelude::*;
-        return (0..count).into_par_iter().map(&work).collect();
+        return repeat_on_threads(count, work);
     }
     (0..count).map(work).collect()
+}
+
+/// Calls `work` with each number below `count` on separate threads, and returns all results in order.
+#[cfg(feature = "parallel")]
+fn repeat_on_threads<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let mut results: Vec<Mutex<Option<T>>> = Vec::new();
+    results.resize_with(count, Mutex::default);
+    for_each(count, &|index| {
+        let result = work(index);
+        *results[index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(result);
+    });
+    results
+        .into_iter()
+        .filter_map(|cell| cell.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect()
+}
+
+/// Calls a function with each number below `count` on the threads of rayon. The function is called through a pointer, so that the code of rayon is compiled once instead of once
+/// for each function.
+#[cfg(feature = "parallel")]
+fn for_each(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    use rayon::prelude::*;
+    (0..count).into_par_iter().for_each(work);
 }
 
 /// Calls both functions and returns both results.

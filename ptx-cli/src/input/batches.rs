@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rayon::prelude::*;
+use ptx_ir::raw::parallel;
 
 use super::item::{Input, Source};
 use super::report_unreadable;
@@ -29,12 +29,9 @@ pub(crate) fn in_order<T: Send>(
     while !remaining.is_empty() {
         let (batch, next) = remaining.split_at(batch_len(remaining));
         remaining = next;
-        let process = |input: &Input| process(input, &bar, &work);
-        let results: Vec<io::Result<T>> = match batch {
-            // A single input is processed without starting threads.
-            [input] => vec![process(input)],
-            _ => batch.par_iter().map(process).collect(),
-        };
+        // A single input is processed without starting threads.
+        let results: Vec<io::Result<T>> =
+            parallel::repeat(batch.len(), |index| process(&batch[index], &bar, &work));
         bar.bar.suspend(|| -> Result<()> {
             for (input, result) in batch.iter().zip(results) {
                 match result {
