@@ -241,7 +241,7 @@ fn run_page(path: &Path) -> usize {
     count
 }
 
-/// Checks that a text is an output, in which `…` stands for any text.
+/// Checks that a text is an output, in which `…` means any text.
 fn check_excerpt(place: &str, excerpt: &str, output: &str) {
     let mut rest = output;
     for (index, part) in excerpt.split('…').enumerate() {

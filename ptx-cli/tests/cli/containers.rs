@@ -538,7 +538,7 @@ fn wheels_are_read() {
     assert!(run.err.contains("PTX1103"), "{}", run.err);
 }
 
-/// In a directory, machine code without PTX is no error, and texts are counted.
+/// In a directory, machine code without PTX is accepted, and texts are counted.
 #[test]
 fn a_directory_may_have_only_machine_code_and_texts() {
     let folder = Folder::new("list-machine-code");

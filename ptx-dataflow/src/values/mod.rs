@@ -166,7 +166,22 @@ impl Values {
         self.symbols.get(id)
     }
 
-    /// The factors of a product, in the order of their ids; the symbol itself if it is no product.
+    /// The factors of a product, in the order of their ids; the symbol itself if it is not a product.
+    ///
+    /// ```
+    /// use ptx_dataflow::function_dataflow::FunctionDataflow;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(
+    ///     b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; mov.u32 a, %tid.x; mov.u32 b, %ntid.x; mul.lo.u32 a, a, b; mul.lo.u32 a, a, b; ret; }",
+    /// ).module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let function = FunctionDataflow::new(facts.function(module.function("k").unwrap()).unwrap());
+    /// let (last, _) = function.body().statements().nth(4).unwrap();
+    /// let (ssa, values) = (function.ssa()?, function.values()?);
+    /// let product = values.affine(ssa.defs(last).next().unwrap()).as_symbol().unwrap();
+    /// assert_eq!(values.factors(product).len(), 3);
+    /// # Ok::<(), ptx_dataflow::AnalysisError>(())
+    /// ```
     #[must_use]
     pub fn factors(&self, id: AffineSymbolId) -> Vec<AffineSymbolId> {
         self.symbols.factors(id).unwrap_or_default()

@@ -140,7 +140,7 @@ impl Symbols {
             .reduce(|product, factor| self.id(AffineSymbol::Product(product, factor)))
     }
 
-    /// The factors of a product, in the order of their ids; the symbol itself if it is no product. `None` for an unknown symbol.
+    /// The factors of a product, in the order of their ids; the symbol itself if it is not a product. `None` for an unknown symbol.
     pub(super) fn factors(&self, symbol: AffineSymbolId) -> Option<Vec<AffineSymbolId>> {
         let mut factors = Vec::with_capacity(MAX_FACTORS);
         let mut product = symbol;
