@@ -18,6 +18,8 @@ pub(super) struct Matrix {
     targets: Vec<&'static str>,
     functions: Vec<Function>,
     module: Row,
+    /// The instructions that are legal on no target in any version. The requirements do not include them.
+    illegal: Vec<Range>,
 }
 
 /// A function with a body.
@@ -48,6 +50,8 @@ struct ReasonText {
     text: String,
     /// The range of its first use.
     range: Range,
+    /// For the module, the ranges of all uses in the order of the text. For a function, that of the first use, so that the answer has a linear size.
+    uses: Vec<Range>,
 }
 
 /// A reason for a requirement.
@@ -95,6 +99,11 @@ pub(super) fn requirements(document: &Document) -> Matrix {
         targets: Target::ALL.iter().map(|t| t.text()).collect(),
         functions,
         module: module_row,
+        illegal: requirements
+            .illegal()
+            .iter()
+            .map(|span| document.range(*span))
+            .collect(),
     }
 }
 
@@ -115,13 +124,22 @@ impl<'n> RowBuilder<'n> {
             .map(|target| availability.lowest(*target))
             .collect();
         let reasons = reasons
-            .map(|used| ReasonText {
-                text: reason(
-                    used.reason.what(),
-                    used.uses,
-                    &self.minimal.of(used.reason.availability()),
-                ),
-                range: self.document.range(used.first_use),
+            .map(|used| {
+                let first = [used.first_use];
+                let uses = if used.uses > 1 {
+                    used.reason.spans()
+                } else {
+                    &first
+                };
+                ReasonText {
+                    text: reason(
+                        used.reason.what(),
+                        used.uses,
+                        &self.minimal.of(used.reason.availability()),
+                    ),
+                    range: self.document.range(used.first_use),
+                    uses: uses.iter().map(|span| self.document.range(*span)).collect(),
+                }
             })
             .collect();
         Row {

@@ -260,6 +260,11 @@ fn requirements_are_a_matrix_with_reasons() {
         "griddepcontrol.wait: sm_90 from PTX 7.8"
     )));
     assert!(twice["reasons"].as_array().unwrap().len() < texts.len());
+    let module_reasons = found["module"]["reasons"].as_array().unwrap();
+    for reason in module_reasons.iter().chain(reasons) {
+        assert_eq!(reason["uses"][0], reason["range"], "{reason}");
+    }
+    assert_eq!(found["illegal"], json!([]));
     let module = found["module"]["reasons"].as_array().unwrap();
     let twice_used = |r: &Value| r["text"] == "griddepcontrol.wait (2 times): sm_90 from PTX 7.8";
     assert!(module.iter().any(twice_used), "{module:?}");

@@ -75,6 +75,8 @@ export interface Requirements {
   targets: string[];
   functions: FunctionNeeds[];
   module: Needs;
+  /** The instructions that are legal on no target in any version. */
+  illegal: Range[];
 }
 
 /** An option of a rewrite: `ptxkit/rewrites`. */
