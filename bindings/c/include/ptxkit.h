@@ -352,6 +352,17 @@ size_t ptxkit_reason_count(const ptxkit_requirements *requirements);
 // Returns a feature that restricts the targets and versions; an empty one if there is no feature at `index`.
 ptxkit_reason ptxkit_reason_get(const ptxkit_requirements *requirements, size_t index);
 
+// Returns the location of a use of a feature, in the order of the source; an empty one if there is no feature at `index`, or no use at `use_index`.
+ptxkit_span ptxkit_reason_use(const ptxkit_requirements *requirements,
+                              size_t index,
+                              size_t use_index);
+
+// Returns the number of instructions that are illegal for all versions and targets. The requirements do not include them.
+size_t ptxkit_illegal_count(const ptxkit_requirements *requirements);
+
+// Returns the location of an instruction that is illegal for all versions and targets; an empty one if there is none at `index`.
+ptxkit_span ptxkit_illegal_get(const ptxkit_requirements *requirements, size_t index);
+
 // Frees requirements.
 void ptxkit_requirements_free(ptxkit_requirements *requirements);
 

@@ -76,6 +76,17 @@ class Requirements : public Handle<ptxkit_requirements, ptxkit_requirements_free
     for (std::size_t i = 0; i < all.size(); i++) all[i] = ptxkit_reason_get(get(), i);
     return all;
   }
+  // The locations of all uses of a feature.
+  std::vector<ptxkit_span> uses(std::size_t reason) const {
+    std::vector<ptxkit_span> all(ptxkit_reason_get(get(), reason).count);
+    for (std::size_t i = 0; i < all.size(); i++) all[i] = ptxkit_reason_use(get(), reason, i);
+    return all;
+  }
+  std::vector<ptxkit_span> illegal() const {
+    std::vector<ptxkit_span> all(ptxkit_illegal_count(get()));
+    for (std::size_t i = 0; i < all.size(); i++) all[i] = ptxkit_illegal_get(get(), i);
+    return all;
+  }
 };
 
 class Instructions : public Handle<ptxkit_instructions, ptxkit_instructions_free> {

@@ -126,6 +126,34 @@ pub extern "C" fn ptxkit_reason_get(
     })
 }
 
+/// Returns the location of a use of a feature, in the order of the source; an empty one if there is no feature at `index`, or no use at `use_index`.
+#[unsafe(no_mangle)]
+pub extern "C" fn ptxkit_reason_use(
+    requirements: Option<&ptxkit_requirements>,
+    index: usize,
+    use_index: usize,
+) -> ptxkit_span {
+    get(|| {
+        let reason = requirements?.requirements.reasons().get(index)?;
+        Some((*reason.spans().get(use_index)?).into())
+    })
+}
+
+/// Returns the number of instructions that are illegal for all versions and targets. The requirements do not include them.
+#[unsafe(no_mangle)]
+pub extern "C" fn ptxkit_illegal_count(requirements: Option<&ptxkit_requirements>) -> usize {
+    get(|| Some(requirements?.requirements.illegal().len()))
+}
+
+/// Returns the location of an instruction that is illegal for all versions and targets; an empty one if there is none at `index`.
+#[unsafe(no_mangle)]
+pub extern "C" fn ptxkit_illegal_get(
+    requirements: Option<&ptxkit_requirements>,
+    index: usize,
+) -> ptxkit_span {
+    get(|| Some((*requirements?.requirements.illegal().get(index)?).into()))
+}
+
 /// Frees requirements.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptxkit_requirements_free(requirements: Option<Box<ptxkit_requirements>>) {

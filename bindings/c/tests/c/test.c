@@ -147,6 +147,9 @@ static void test_requirements(const ptxkit_module *module) {
   REQUIRE(ptxkit_reason_count(needs) > 0);
   ptxkit_reason reason = ptxkit_reason_get(needs, 0);
   REQUIRE(reason.what.len > 0 && reason.count > 0 && reason.span.end > reason.span.start);
+  REQUIRE(ptxkit_reason_use(needs, 0, 0).start == reason.span.start);
+  REQUIRE(ptxkit_reason_use(needs, 0, reason.count - 1).end > 0 && ptxkit_reason_use(needs, 0, reason.count).end == 0);
+  REQUIRE(ptxkit_illegal_count(needs) == 0 && ptxkit_illegal_get(needs, 0).end == 0);
   ptxkit_requirements_free(needs);
 }
 

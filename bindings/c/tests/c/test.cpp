@@ -47,6 +47,7 @@ void use(const ptxkit::Module &module) {
   REQUIRE(contains(module.fixed(warnings), "ld.global"));
   ptxkit::Requirements needs = module.requirements();
   REQUIRE(needs.minimal().size() == 1 && needs.minimal(kernel).size() == 1 && !needs.reasons().empty());
+  REQUIRE(needs.uses(0).size() == needs.reasons()[0].count && needs.illegal().empty());
   REQUIRE(contains(module.formatted(), "// registers") && !contains(module.stripped(), "// registers"));
   REQUIRE(module.minified().size() < source.size() && contains(module.cleaned(), "st.global"));
   REQUIRE(contains(module.extracted({"kernel"}), "kernel") && contains(module.renamed("kernel", "k"), ".entry k("));
