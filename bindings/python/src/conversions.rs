@@ -3,7 +3,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::str::FromStr;
 
+use ptx_report::demangle::demangle;
 use ptxkit::isa::PtxVersion;
+use ptxkit::parse::suggest;
 use ptxkit::verify::Options;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -79,4 +81,23 @@ pub(crate) fn to_python<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(value).map_err(|e| PyValueError::new_err(e.to_string()))?;
     py.import("json")?.call_method1("loads", (text,))
+}
+
+/// A question about the function that a name which no function has may mean: the similar name, or the mangled name of a function that has the name in
+/// C++ or Rust. Empty if there is none.
+pub(crate) fn did_you_mean<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    let has_base_name = |mangled: &&str| {
+        demangle(mangled).is_some_and(|text| {
+            let head = text.split(['(', '<']).next().unwrap_or_default();
+            head.rsplit([' ', ':']).next() == Some(name)
+        })
+    };
+    match names
+        .clone()
+        .find(has_base_name)
+        .or_else(|| suggest::name(name, names))
+    {
+        Some(similar) => format!("; did you mean `{similar}`?"),
+        None => String::new(),
+    }
 }

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyString};
 
 use crate::cfg::{Block, Cfg, Loop, Place, Pressure};
-use crate::conversions::{self, Restored, restored, to_python};
+use crate::conversions::{self, Restored, did_you_mean, restored, to_python};
 use crate::diagnostic::Span;
 use crate::error::Failure;
 use crate::instruction::Instructions;
@@ -79,7 +79,10 @@ impl Functions {
         if let Ok(name) = key.cast::<PyString>() {
             let name: Cow<'_, str> = name.to_cow()?;
             let Some(id) = self.find(&name) else {
-                return Err(PyKeyError::new_err(name.into_owned()));
+                let ir = &self.module.get().ir;
+                let names = self.ids.iter().filter_map(|id| ir.functions().get(*id));
+                let hint = did_you_mean(&name, names.map(|function| ir.name(function.name)));
+                return Err(PyKeyError::new_err(format!("no function `{name}`{hint}")));
             };
             return Ok(self.function(py, id).into_pyobject(py)?.into_any());
         }

@@ -14,6 +14,7 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
 use crate::buffer::Buffer;
+use crate::conversions::{did_you_mean, named};
 use crate::error::Failure;
 use crate::finding::{Finding, Outcome};
 use crate::launch_arguments::{Argument, parameter_name};
@@ -374,6 +375,10 @@ impl Machine {
             return Failure::new(format!(
                 "there is no kernel `{name}`: the module has no kernels"
             ));
+        }
+        let hint = did_you_mean(name, kernels.iter().map(|kernel| &**kernel));
+        if !hint.is_empty() {
+            return Failure::new(format!("there is no kernel `{name}`{hint}"));
         }
         let shown: Vec<_> = kernels
             .iter()

@@ -153,6 +153,12 @@ impl Requirements {
         self.reasons.clone()
     }
 
+    /// The instructions that are illegal for all versions and targets. The requirements do not include them.
+    #[getter]
+    fn illegal(&self) -> Vec<Span> {
+        self.illegal.clone()
+    }
+
     /// The features that make the module illegal on a target in every version.
     fn blocking(&self, target: &str) -> PyResult<Vec<Reason>> {
         let target = named(target, "target")?;
@@ -178,8 +184,8 @@ impl Requirements {
 /// >>> import ptxkit
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1; }")
 /// >>> reason = module.requires().blocking("sm_70")[0]
-/// >>> reason.what, reason.line, reason.count, reason.minimal
-/// ('redux.sync.add.s32', 3, 1, [('sm_80', '7.0')])
+/// >>> reason.what, reason.line, reason.count, reason.lines, reason.minimal
+/// ('redux.sync.add.s32', 3, 1, [3], [('sm_80', '7.0')])
 #[pyclass(frozen, skip_from_py_object, module = "ptxkit")]
 #[derive(Clone)]
 pub(crate) struct Reason {
@@ -198,6 +204,9 @@ pub(crate) struct Reason {
     /// The number of occurrences.
     #[pyo3(get)]
     count: usize,
+    /// The lines of the occurrences in ascending order, each once.
+    #[pyo3(get)]
+    lines: Vec<u32>,
     /// The lowest targets and versions that have the feature.
     #[pyo3(get)]
     minimal: Pairs,

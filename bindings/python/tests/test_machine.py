@@ -90,6 +90,8 @@ def test_wrong_launches():
     runs = machine(SCALE)
     with pytest.raises(ptxkit.PtxError, match="no kernel `other`: expected `scale`"):
         runs.launch("other")
+    with pytest.raises(ptxkit.PtxError, match="no kernel `scal`; did you mean `scale`"):
+        runs.launch("scal")
     with pytest.raises(ptxkit.PtxError, match="has no kernels"):
         machine(HEADER).launch("other")
     many = "".join(f".visible .entry k{n}() {{ ret; }}\n" for n in range(11))

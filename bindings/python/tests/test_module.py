@@ -27,8 +27,10 @@ def test_functions_are_found_by_position_slice_and_name(module):
     assert functions["unused"] == functions[2]
     assert functions["unused"] in functions
     assert "unused" in functions and "missing" not in functions
-    with pytest.raises(KeyError, match="missing"):
+    with pytest.raises(KeyError, match="no function `missing`"):
         functions["missing"]
+    with pytest.raises(KeyError, match="did you mean `_Z3sumPfi`"):
+        functions["sum"]
     with pytest.raises(IndexError):
         functions[3]
     with pytest.raises(TypeError):

@@ -43,6 +43,13 @@ def test_requires(module):
     assert set(needs.functions) == {"_Z3sumPfi", "unused"}
     assert needs.blocking("sm_90") == []
     assert all(module.source[reason.span.start : reason.span.end] for reason in needs.reasons)
+    assert all(reason.lines[0] == reason.line and len(reason.lines) <= reason.count for reason in needs.reasons)
+    assert needs.illegal == []
+    twice = "griddepcontrol.wait;\n" * 2
+    waits = ptxkit.parse(f".version 8.0\n.target sm_90\n.entry k() {{ .reg .b32 %r;\n{twice}mul.u32 %r, %r, %r;\nret; }}\n")
+    reasons = {reason.what: reason.lines for reason in waits.requires().reasons}
+    assert reasons["griddepcontrol.wait"] == [4, 5]
+    assert len(waits.requires().illegal) == 1
     with pytest.raises(ValueError):
         needs.lowest("sm_0")
 
