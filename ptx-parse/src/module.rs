@@ -83,7 +83,9 @@ impl Parser<'_> {
             }
             b'{' => {
                 if !self.reporter.cascade.is_desynced() {
-                    let error = self.cursor.unexpected("a directive before the block");
+                    let error = self
+                        .semicolon_before_body(start)
+                        .unwrap_or_else(|| self.cursor.unexpected("a directive before the block"));
                     self.report(*error);
                 }
                 self.reporter.cascade.brace_mismatch();
@@ -116,6 +118,26 @@ impl Parser<'_> {
             Some(Item::Section(_)) => cascade.definition_ended(),
             _ => {}
         }
+    }
+
+    /// The error of a `;` between the header of a function and the `{` of its body at `start`.
+    #[cold]
+    fn semicolon_before_body(&self, start: usize) -> Option<Box<Record>> {
+        let Some(Item::Function(function)) = self.out.module.item_table().values().next_back()
+        else {
+            return None;
+        };
+        let preceding = self.cursor.src.get(..start)?.trim_ascii_end();
+        let semicolon = preceding.strip_suffix(b";")?.len();
+        self.out.module.body(*function).is_none().then(|| {
+            let message = "expected the body of the function, found `;` before its `{`";
+            let error = self
+                .cursor
+                .error(Code::UnexpectedToken, semicolon, semicolon + 1, message);
+            let span = error.error.span;
+            // The header of the block may be missing instead.
+            Box::new(error.with_help("remove this `;`").with_fix(span, ""))
+        })
     }
 
     #[cold]

@@ -494,3 +494,12 @@ fn operators_need_instructions() {
         assert!(parsed.diagnostics[0].fix.is_empty());
     }
 }
+
+#[test]
+fn a_semicolon_before_the_body_of_a_function_is_removed() {
+    let header = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    let wrong = format!("{header}.entry k(.param .b32 n)\n.maxntid 32;\n{{\n    ret;\n}}\n");
+    let right = format!("{header}.entry k(.param .b32 n)\n.maxntid 32\n{{\n    ret;\n}}\n");
+    assert_eq!(fixed(&wrong), right);
+    assert_eq!(certainly_fixed(&wrong), wrong);
+}
