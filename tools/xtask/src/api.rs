@@ -12,9 +12,6 @@ use anyhow::{Context as _, Result, bail};
 use public_api::Builder;
 use serde_json::Value;
 
-/// Packages without a list, whose documentation is checked as well: rustdoc has to compile their dependencies in any case.
-const WITHOUT_LIST: [&str; 5] = ["ptxkit", "ptxkit-cli", "ptx-examples", "oracle", "xtask"];
-
 /// Arguments of `cargo xtask api`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -167,13 +164,10 @@ fn describe(root: &Path, crates: &[String], profile: &str) -> Result<PathBuf> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["doc", "--quiet", "--locked", "--no-deps"]);
+    command.args(["doc", "--quiet", "--locked", "--lib", "--no-deps"]);
     command.args(["--profile", profile]);
     for name in crates {
         command.args(["-p", &name.replacen("ptx-", "ptxkit-", 1)]);
-    }
-    for package in WITHOUT_LIST {
-        command.args(["-p", package]);
     }
     let status = command
         .env("RUSTC_BOOTSTRAP", "1")

@@ -243,12 +243,21 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "generated",
-        title: "generated files, API lists, documentation and wording",
+        title: "generated files, API lists and wording",
         group: Group::Checks,
         after: &["build"],
         needs: &[],
         builds_workspace: true,
         run: generated,
+    },
+    Step {
+        name: "documentation",
+        title: "documentation of the crates without an API list",
+        group: Group::Checks,
+        after: &["build"],
+        needs: &[],
+        builds_workspace: true,
+        run: documentation,
     },
     Step {
         name: "packages",
@@ -567,6 +576,15 @@ fn generated(step: &StepRun<'_>) -> Result<()> {
     let mut command = step.command(&xtask)?;
     command.args(["api", "--check", "--profile", PROFILE]);
     step.execute(&mut command)
+}
+
+fn documentation(step: &StepRun<'_>) -> Result<()> {
+    let mut command = step.command("cargo")?;
+    command.args(["doc", "--profile", PROFILE, "--no-deps", "--locked"]);
+    for package in ["ptxkit", "ptxkit-cli", "ptx-examples", "oracle", "xtask"] {
+        command.args(["--package", package]);
+    }
+    step.execute(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn smt(step: &StepRun<'_>) -> Result<()> {
