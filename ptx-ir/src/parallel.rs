@@ -85,8 +85,8 @@ fn repeat_on_threads<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) ->
         .collect()
 }
 
-/// Calls a function with each number below `count` on the threads of rayon. The function is called through a pointer, so that the code of rayon is compiled once instead of once
-/// for each function.
+/// Calls a function with each number below `count` on the threads of rayon. The function is called through a pointer, so that the code of rayon is compiled
+/// once instead of once for each function.
 #[cfg(feature = "parallel")]
 fn for_each(count: usize, work: &(dyn Fn(usize) + Sync)) {
     use rayon::prelude::*;

@@ -2,6 +2,7 @@
 
 mod constants;
 mod lexer;
+mod memory_accesses;
 mod trivia_map;
 mod typed_operands;
 mod words;
