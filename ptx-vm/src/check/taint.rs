@@ -59,6 +59,9 @@ impl Checkers {
         allowed: u32,
         elements: &Elements<'_>,
     ) {
+        if !self.has_tainted_bytes(execution, touch.memory, allowed) {
+            return;
+        }
         let count = self.sites.variables(execution.function_id).len();
         // The origin of the first lane is reported.
         let mut registers_with_origin = Vec::new();
@@ -94,6 +97,15 @@ impl Checkers {
         site: u32,
     ) {
         let count = self.sites.variables(execution.function_id).len();
+        let registers = self.own_warp(execution).registers(execution.call, count);
+        let are_initialized = elements.registers.iter().flatten().all(|&register| {
+            registers
+                .get(register as usize)
+                .is_none_or(|tracked| allowed & !tracked.initialized == 0)
+        });
+        if are_initialized && !self.has_tainted_bytes(execution, touch.memory, allowed) {
+            return;
+        }
         for lane in lanes(allowed) {
             let thread = execution.warp.first + lane as u32;
             let registers = self.own_warp(execution).registers(execution.call, count);
@@ -128,6 +140,18 @@ impl Checkers {
             _ => self.block(execution.grid, execution.grid.linear(execution.block.index)),
         };
         state.count_growth(bytes);
+    }
+
+    /// Whether a memory contains uninitialized values, of any lane of a mask.
+    fn has_tainted_bytes(&mut self, execution: &Execution<'_>, memory: Memory, mask: u32) -> bool {
+        match memory {
+            Memory::Shared(rank) => !self.block_of_rank(execution, rank).1.tainted.is_empty(),
+            Memory::Local => {
+                let tainted = &self.own_warp(execution).tainted;
+                lanes(mask).any(|lane| tainted.get(lane).is_some_and(|bytes| !bytes.is_empty()))
+            }
+            Memory::Global | Memory::Parameter => false,
+        }
     }
 
     fn tainted_bytes(

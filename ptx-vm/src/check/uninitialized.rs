@@ -94,6 +94,11 @@ impl TaintedBytes {
         (self.words.capacity() * size_of::<(u64, TaintedWord)>()) as u64
     }
 
+    /// Whether no byte is uninitialized.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     /// Adds bytes with the origin of their values.
     pub(super) fn insert(&mut self, start: u64, bytes: u64, origin: Traced) {
         for (word, mask) in words(start, bytes) {
