@@ -55,20 +55,49 @@ fn read_lanes<V: LaneValue>(
 impl Execution<'_> {
     /// Executes a load.
     pub(super) fn load(&mut self, access: &Access) -> Outcome {
+        self.access(
+            access,
+            #[inline(always)]
+            |execution, addresses| execution.load_lanes(access, addresses),
+            |execution| execution.load_by_lane(access),
+        )
+    }
+
+    /// Executes a store.
+    pub(super) fn store(&mut self, access: &Access) -> Outcome {
+        self.access(
+            access,
+            #[inline(always)]
+            |execution, addresses| execution.store_lanes(access, addresses),
+            |execution| execution.store_by_lane(access),
+        )
+    }
+
+    /// Executes an access with `together` if all lanes access one memory, and else with `by_lane`.
+    #[inline(always)]
+    fn access(
+        &mut self,
+        access: &Access,
+        together: impl Fn(&mut Self, &mut Addresses) -> Outcome,
+        by_lane: impl Fn(&mut Self) -> Outcome,
+    ) -> Outcome {
         vectorized(
             self,
             #[inline(always)]
-            |execution| execution.load_lanes(access),
+            |execution: &mut Self| {
+                let mut addresses = Addresses::default();
+                let bytes = access_bytes(access);
+                if execution.common_memory(&access.address, access.bytes, bytes, &mut addresses)? {
+                    together(execution, &mut addresses)
+                } else {
+                    by_lane(execution)
+                }
+            },
         )
     }
 
     #[inline(always)]
-    fn load_lanes(&mut self, access: &Access) -> Outcome {
-        let mut addresses = Addresses::default();
-        let bytes = access_bytes(access);
-        if !self.common_memory(&access.address, access.bytes, bytes, &mut addresses)? {
-            return self.load_by_lane(access);
-        }
+    fn load_lanes(&mut self, access: &Access, addresses: &mut Addresses) -> Outcome {
         let active = self.active;
         for (index, place) in access.places.iter().enumerate() {
             if index > 0 {
@@ -77,10 +106,10 @@ impl Execution<'_> {
             if let (Some(Place::Word(word)), 1..=4, false) =
                 (*place, access.bytes, is_extended(access))
             {
-                self.load_words(&addresses, access.bytes, word)?;
+                self.load_words(addresses, access.bytes, word)?;
                 continue;
             }
-            let mut values = self.read_lanes(&addresses, access.bytes)?;
+            let mut values = self.read_lanes(addresses, access.bytes)?;
             let Some(place) = *place else { continue };
             if is_extended(access) {
                 let unused = 64 - 8 * u32::from(access.bytes);
@@ -103,29 +132,15 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
-    /// Executes a store.
-    pub(super) fn store(&mut self, access: &Access) -> Outcome {
-        vectorized(
-            self,
-            #[inline(always)]
-            |execution| execution.store_lanes(access),
-        )
-    }
-
     #[inline(always)]
-    fn store_lanes(&mut self, access: &Access) -> Outcome {
-        let mut addresses = Addresses::default();
-        let bytes = access_bytes(access);
-        if !self.common_memory(&access.address, access.bytes, bytes, &mut addresses)? {
-            return self.store_by_lane(access);
-        }
+    fn store_lanes(&mut self, access: &Access, addresses: &mut Addresses) -> Outcome {
         for (index, place) in access.places.iter().enumerate() {
             if index > 0 {
                 addresses.advance(access.bytes);
             }
             if let Some(place) = *place {
                 let values = self.warp.values(self.call, place);
-                self.write_lanes(&addresses, access.bytes, &values)?;
+                self.write_lanes(addresses, access.bytes, &values)?;
             }
         }
         Ok(Control::Next)

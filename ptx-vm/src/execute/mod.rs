@@ -21,6 +21,7 @@ mod copy;
 mod dependent;
 mod determined;
 mod device_runtime;
+mod effects;
 mod exchange;
 mod execution;
 mod format;

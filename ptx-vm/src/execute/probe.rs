@@ -18,6 +18,7 @@ use super::actions::BarrierOperands;
 use super::barriers::reduction;
 use super::block::Block;
 use super::cells::{Cell, Cells, LaneSet, value};
+use super::effects::{has_effect, has_observed_effects, is_pure};
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
 use super::groups::{CallFrame, LaneOutcome, LaneStep, State};
@@ -28,7 +29,7 @@ use super::repeated_loop::{Loop, Poll};
 use super::touch::{Touch, Use};
 use super::warp::Warp;
 use crate::lanes::{LANES, lanes};
-use crate::program::{Act, Callee, MALLOC, Step};
+use crate::program::Act;
 
 /// The maximum number of bytes of an access of a lane during a look.
 const LARGEST_WRITE: u64 = 1 << 12;
@@ -89,71 +90,6 @@ pub(crate) struct Probe {
     barriers: HashMap<(u64, u32), SeenBarrier>,
     /// The clusters in which threads arrived at the barrier of the cluster.
     clusters: HashSet<[u32; 3]>,
-}
-
-/// Whether an action changes only registers, and other threads cannot see it. Barriers decide only when threads go on, which does not matter if all of
-/// them repeat loops.
-const fn is_pure(action: Action) -> bool {
-    matches!(
-        action,
-        Action::Fence
-            | Action::Hint
-            | Action::Sleep
-            | Action::GridDependency
-            | Action::CopyCommit
-            | Action::CopyWait
-            | Action::BulkCommit
-            | Action::BulkWait
-            | Action::CachePolicy
-            | Action::ToGeneric
-            | Action::FromGeneric
-            | Action::TestSpace
-            | Action::MapShared
-            | Action::SharedRank
-            | Action::Shuffle
-            | Action::Vote
-            | Action::Match
-            | Action::ActiveLanes
-            | Action::WarpReduce
-            | Action::Elect
-            | Action::WarpBarrier
-            | Action::BarrierSync
-            | Action::BarrierArrive
-            | Action::BarrierReduce
-            | Action::ClusterArrive
-            | Action::ClusterWait
-            | Action::MbarrierTest
-            | Action::MbarrierWait
-            | Action::MbarrierPending
-            | Action::StackSave
-            | Action::StackRestore
-            | Action::StackAllocate
-            | Action::WarpgroupFence
-            | Action::WarpgroupCommit
-            | Action::WarpgroupWait
-            | Action::OpaqueQuery
-    )
-}
-
-/// Whether the observer sees all accesses of an action to memory, and the action has no other effects.
-const fn has_observed_effects(action: Action) -> bool {
-    matches!(
-        action,
-        Action::CopyAsync
-            | Action::BulkCopy
-            | Action::TensorCopy
-            | Action::TensorMapReplace
-            | Action::StoreBulk
-            | Action::MatrixLoad
-            | Action::MatrixStore
-            | Action::MatrixTranspose
-            | Action::MatrixMultiply
-            | Action::FragmentLoad
-            | Action::FragmentStore
-            | Action::WarpgroupMultiply
-            | Action::TextureFetch
-            | Action::SurfaceAccess
-    )
 }
 
 impl Probe {
@@ -406,17 +342,6 @@ fn reducing(grid: &Grid<'_>, warps: &[Warp], id: u32) -> Option<Reducing> {
         }
     }
     has_reduction.then_some(participants)
-}
-
-/// Whether a step has effects that an observer of accesses and actions does not see.
-fn has_effect(step: &Step, call: &CallFrame) -> bool {
-    match step {
-        Step::Exit | Step::Trap | Step::Unsupported(_) => true,
-        Step::Return => call.caller.is_none(),
-        // The observer sees allocations.
-        Step::Call(call) => matches!(&call.callee, Callee::System(name) if **name != *MALLOC),
-        _ => false,
-    }
 }
 
 impl Observer for Probe {

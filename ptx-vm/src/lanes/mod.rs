@@ -1,6 +1,7 @@
 //! The registers of a warp and operations on all its lanes.
 
 mod float;
+mod host;
 mod integer;
 mod places;
 mod registers;
@@ -9,9 +10,10 @@ mod vector;
 pub(crate) use float::{
     brain_to_single, canonical_long, half_to_single, nan_of, single_to_brain, single_to_half,
 };
+pub(crate) use host::vectorized;
 pub(crate) use integer::{sign_extend, word};
 pub(crate) use registers::{Double, Registers};
-pub(crate) use vector::{vectorized, with_constant, with_integer};
+pub(crate) use vector::{with_constant, with_integer};
 
 /// The number of lanes of a warp.
 pub(crate) const LANES: usize = 32;

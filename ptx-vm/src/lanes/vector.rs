@@ -4,71 +4,13 @@ use super::float::{
     self, brain_to_single, canonical, half_to_single, single, single_to_brain, single_to_half,
     single_to_long,
 };
+use super::host;
 use super::integer::{double, predicate_bits, sign_extend, word};
 use super::registers::Registers;
 use super::{
     Comparison, Conversion, FLUSH, Float, Integer, Kind, LANES, LaneOp, Logic, Rounding, each,
     each_source,
 };
-
-/// The vector instructions of the host.
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-mod host {
-    use std::sync::LazyLock;
-
-    use fearless_simd::{Level, Simd as _};
-
-    static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
-
-    /// Calls `fused` with a state, compiled for AVX2 and FMA, if the host has them, otherwise `plain`.
-    #[inline(always)]
-    pub(super) fn select<S, R>(
-        state: S,
-        fused: impl FnOnce(S) -> R,
-        plain: impl FnOnce(S) -> R,
-    ) -> R {
-        match LEVEL.as_avx2() {
-            Some(avx2) => avx2.vectorize(
-                #[inline(always)]
-                || fused(state),
-            ),
-            None => plain(state),
-        }
-    }
-}
-
-/// Other hosts: vectors are those that the compiler uses for the target.
-#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-mod host {
-    /// Calls `fused` with a state if the host has an instruction that rounds the sum of a product and a number once, otherwise `plain`.
-    #[inline(always)]
-    pub(super) fn select<S, R>(
-        state: S,
-        fused: impl FnOnce(S) -> R,
-        plain: impl FnOnce(S) -> R,
-    ) -> R {
-        if cfg!(target_arch = "aarch64") {
-            fused(state)
-        } else {
-            plain(state)
-        }
-    }
-}
-
-/// Calls a function whose loops over lanes are compiled for the vector instructions of the host. What it calls has to be inlined.
-#[expect(
-    clippy::redundant_closure,
-    reason = "a reference to the function may not be inlined"
-)]
-#[inline(always)]
-pub(crate) fn vectorized<S, R>(state: S, function: impl Fn(S) -> R) -> R {
-    host::select(
-        state,
-        #[inline(always)]
-        |state| function(state),
-        |state| function(state),
-    )
-}
 
 /// Executes an expression for the value of a variable, which is a constant there: a loop over the lanes is compiled for each value.
 macro_rules! with_constant {

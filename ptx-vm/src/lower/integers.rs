@@ -3,18 +3,9 @@
 use ptx_isa::internals::Expr;
 use ptx_isa::{ExprFunction as Function, Modifier};
 
-use super::range::Range;
+use super::range::{Int, Range, result_range};
 use super::{Assigned, Lowering, argument};
 use crate::lanes::{Conversion, Integer, Kind, Place, Rounding};
-
-/// An integer in a word or a double.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Int {
-    pub(super) place: Place,
-    /// The values that it may have, if its bits, with a sign where the range has negative ones, are its value; `None` if only its low bits are
-    /// right.
-    pub(super) range: Option<Range>,
-}
 
 /// The part of an integer that matters.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -585,36 +576,6 @@ impl Lowering<'_> {
                 ))
             }
             _ => None,
-        }
-    }
-}
-
-impl Int {
-    pub(super) const fn exact(place: Place, range: Range) -> Self {
-        Self {
-            place,
-            range: Some(range),
-        }
-    }
-
-    const fn low(place: Place) -> Self {
-        Self { place, range: None }
-    }
-}
-
-/// The values that an operation may have; `None` if they are not known.
-fn result_range(function: Function, a: Range, b: Range) -> Option<Range> {
-    match function {
-        Function::Add => a.corners(b, i128::checked_add),
-        Function::Sub => a.corners(b, i128::checked_sub),
-        Function::Mul => a.corners(b, i128::checked_mul),
-        Function::And if a.min >= 0 && b.min >= 0 => Some(Range::new(0, a.max.min(b.max))),
-        Function::And if b.min >= 0 => Some(Range::new(0, b.max)),
-        Function::And if a.min >= 0 => Some(Range::new(0, a.max)),
-        _ => {
-            let joined = a.join(b);
-            let bits = (1..=64).find(|&bits| joined.fits(bits))?;
-            Some(Range::of_bits(bits, joined.is_signed()))
         }
     }
 }

@@ -20,8 +20,8 @@ use ptx_isa::internals::{Destination, Expr, FormOperand, Length, SlotAssignment}
 use ptx_isa::{Form, Modifier, Role, ScalarType, TypeKind};
 
 use crate::lanes::Place;
-use integers::{Int, Need};
-use range::Range;
+use integers::Need;
+use range::{Int, Range};
 
 /// The places of an operand of an instruction: that of its value, or those of the elements of a vector.
 pub(crate) type Source = Vec<Place>;

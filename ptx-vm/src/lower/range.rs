@@ -1,6 +1,8 @@
-//! Ranges of integers.
+//! Ranges of integers, and integers in registers with their ranges.
 
-use ptx_isa::{ScalarType, TypeKind};
+use ptx_isa::{ExprFunction as Function, ScalarType, TypeKind};
+
+use crate::lanes::Place;
 
 /// The integers from a least to a greatest one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -65,5 +67,44 @@ impl Range {
         ];
         let (min, max) = (results.iter().min()?, results.iter().max()?);
         Some(Self::new(*min, *max))
+    }
+}
+
+/// An integer in a word or a double.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Int {
+    pub(super) place: Place,
+    /// The values that it may have, if its bits, with a sign where the range has negative ones, are its value; `None` if only its low bits are
+    /// right.
+    pub(super) range: Option<Range>,
+}
+
+impl Int {
+    pub(super) const fn exact(place: Place, range: Range) -> Self {
+        Self {
+            place,
+            range: Some(range),
+        }
+    }
+
+    pub(super) const fn low(place: Place) -> Self {
+        Self { place, range: None }
+    }
+}
+
+/// The values that an operation may have; `None` if they are not known.
+pub(super) fn result_range(function: Function, a: Range, b: Range) -> Option<Range> {
+    match function {
+        Function::Add => a.corners(b, i128::checked_add),
+        Function::Sub => a.corners(b, i128::checked_sub),
+        Function::Mul => a.corners(b, i128::checked_mul),
+        Function::And if a.min >= 0 && b.min >= 0 => Some(Range::new(0, a.max.min(b.max))),
+        Function::And if b.min >= 0 => Some(Range::new(0, b.max)),
+        Function::And if a.min >= 0 => Some(Range::new(0, a.max)),
+        _ => {
+            let joined = a.join(b);
+            let bits = (1..=64).find(|&bits| joined.fits(bits))?;
+            Some(Range::of_bits(bits, joined.is_signed()))
+        }
     }
 }

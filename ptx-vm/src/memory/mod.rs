@@ -3,6 +3,7 @@
 mod copies;
 mod free_ranges;
 mod global;
+mod global_lanes;
 mod heap;
 mod multicast;
 mod pages;

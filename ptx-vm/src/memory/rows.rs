@@ -84,10 +84,10 @@ fn gather<const N: usize, V: LaneValue>(
         }
         return Ok(());
     }
-    let (groups, groups_of_values) = (offsets.as_chunks().0, values.as_chunks_mut().0);
-    // Iterators over both at once are not always inlined without link-time optimization.
-    for group in 0..LANES / GROUP {
-        if gather_group::<N, V>(memory, &groups[group], &mut groups_of_values[group]).is_none() {
+    let groups = offsets.as_chunks().0;
+    // An iterator over both at once is not always inlined without link-time optimization.
+    for (group, values) in values.as_chunks_mut().0.iter_mut().enumerate() {
+        if gather_group::<N, V>(memory, &groups[group], values).is_none() {
             return Err(first_outside::<N>(memory, offsets, mask));
         }
     }
