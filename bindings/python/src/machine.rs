@@ -14,7 +14,7 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
 use crate::buffer::Buffer;
-use crate::conversions::{did_you_mean, named};
+use crate::conversions::did_you_mean;
 use crate::error::Failure;
 use crate::finding::{Finding, Outcome};
 use crate::launch_arguments::{Argument, parameter_name};

@@ -153,12 +153,6 @@ impl Requirements {
         self.reasons.clone()
     }
 
-    /// The instructions that are illegal for all versions and targets. The requirements do not include them.
-    #[getter]
-    fn illegal(&self) -> Vec<Span> {
-        self.illegal.clone()
-    }
-
     /// The features that make the module illegal on a target in every version.
     fn blocking(&self, target: &str) -> PyResult<Vec<Reason>> {
         let target = named(target, "target")?;
@@ -204,9 +198,6 @@ pub(crate) struct Reason {
     /// The number of occurrences.
     #[pyo3(get)]
     count: usize,
-    /// The lines of the occurrences in ascending order, each once.
-    #[pyo3(get)]
-    lines: Vec<u32>,
     /// The lowest targets and versions that have the feature.
     #[pyo3(get)]
     minimal: Pairs,
