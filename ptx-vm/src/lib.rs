@@ -55,7 +55,7 @@ mod trace;
 
 pub use asynchrony::{Asynchrony, UnknownAsynchrony};
 pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};
-pub use device::{Device, DeviceBuilder, ModuleId, Snapshot};
+pub use device::{Device, DeviceBuilder, KernelParameter, KernelResources, ModuleId, Snapshot};
 pub use error::{RunError, StopReason, Wait};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};

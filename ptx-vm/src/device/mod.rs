@@ -2,6 +2,7 @@
 
 mod children;
 mod dependent;
+mod kernels;
 mod modules;
 mod residency;
 mod running;
@@ -11,6 +12,7 @@ mod textures;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use kernels::{KernelParameter, KernelResources};
 pub use modules::ModuleId;
 pub use snapshot::Snapshot;
 
@@ -155,7 +157,15 @@ impl Device<'_> {
     ///
     /// [`Checker::Initcheck`](crate::Checker::Initcheck) treats the memory as uninitialized; [`set_written`](Self::set_written) marks it as initialized.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
-        let start = self.memory.allocate(bytes, 1)?;
+        self.allocate_aligned(bytes, 1)
+    }
+
+    /// Allocates memory like [`allocate`](Self::allocate), at a multiple of an alignment, which is a power of two; `None` for another alignment, too.
+    pub fn allocate_aligned(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
+        if !alignment.is_power_of_two() {
+            return None;
+        }
+        let start = self.memory.allocate(bytes, alignment)?;
         self.state.allocations.insert(start, bytes, Owner::Host);
         self.state.written.remove(start, bytes);
         Some(start)

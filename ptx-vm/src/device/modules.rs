@@ -5,7 +5,7 @@ use core::fmt;
 use core::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use ptx_ir::{FunctionKind, Module};
+use ptx_ir::Module;
 
 use super::Device;
 use crate::check::{Objects, Owner, Sites};
@@ -21,6 +21,13 @@ use crate::program::{CODE_BYTES, Placement, Program};
 /// [`Device::restore`].
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ModuleId(u64);
+
+impl ModuleId {
+    /// The number of the module among all that the device loaded.
+    pub(super) const fn number(self) -> u64 {
+        self.0
+    }
+}
 
 /// A module, borrowed, owned or shared.
 pub(super) type AnyModule<'m> = Box<dyn Borrow<Module> + Send + Sync + 'm>;
@@ -191,6 +198,13 @@ impl Device<'_> {
         Some((*start, end - start))
     }
 
+    /// The variables of a module in `.global` and `.const`: the name, the address and the size in bytes of each.
+    pub fn variables(&self, module: ModuleId) -> impl Iterator<Item = (&str, u64, u64)> {
+        let loaded = self.state.modules.get(&module.0).into_iter();
+        let ranges = loaded.flat_map(|loaded| &loaded.program.variables.ranges);
+        ranges.map(|(name, start, end)| (&**name, *start, end - start))
+    }
+
     /// The instructions of a module that the machine does not support, in the order of the text. A run that reaches one of them ends with
     /// [`StopReason::Unsupported`](crate::StopReason::Unsupported).
     pub fn unsupported(&self, module: ModuleId) -> impl Iterator<Item = UnsupportedInstruction> {
@@ -208,17 +222,6 @@ impl Device<'_> {
                     })
                 })
             })
-        })
-    }
-
-    /// The names of the kernels of a module.
-    pub fn kernels(&self, module: ModuleId) -> impl Iterator<Item = &str> {
-        let module = self.module(module).into_iter();
-        module.flat_map(|module| {
-            let functions = module.functions().iter();
-            functions
-                .filter(|(_, f)| f.kind == FunctionKind::Entry && f.body.is_some())
-                .map(|(_, f)| module.name(f.name))
         })
     }
 }

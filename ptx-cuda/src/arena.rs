@@ -1,0 +1,229 @@
+//! The memory of the device, as memory of this process.
+//!
+//! The bytes of the device are a file in memory that is mapped twice: as the *machine's view*, which is always accessible, and at the addresses of the device, the
+//! *program's view*, where only managed and pinned allocations are accessible, so that a program that accesses device memory through a pointer stops as on a computer
+//! with a GPU.
+
+use std::ffi::CString;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use ptx_vm::{HostPage, PAGE_BYTES, PageSource};
+
+/// The bytes of a page of the operating system, or a multiple of them, on every computer.
+pub(crate) const LARGE_PAGE: u64 = 64 << 10;
+
+/// The bytes of a page of the operating system.
+pub(crate) fn page_bytes() -> u64 {
+    // SAFETY: the call has no requirements.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
+}
+
+/// The first address of the device, which is that of [`ptx_vm::AddressSize::Bits64`].
+pub(crate) const START: u64 = 0x6000_0000_0000;
+
+/// The memory of the device.
+pub(crate) struct Arena {
+    file: OwnedFd,
+    bytes: u64,
+    /// The first address of the machine's view.
+    machine: usize,
+}
+
+impl fmt::Debug for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arena")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A page of the machine's view.
+struct ArenaPage {
+    arena: Arc<Arena>,
+    offset: u64,
+}
+
+impl AsRef<[AtomicU32]> for ArenaPage {
+    fn as_ref(&self) -> &[AtomicU32] {
+        let first = (self.arena.machine + self.offset as usize) as *const AtomicU32;
+        // SAFETY: the page is within the machine's view, which is accessible as long as the arena exists. Its address is a multiple of the size of a page. The memory is
+        // accessed by atomic operations, by copies of this crate while no kernel runs, and by the program, as device memory is.
+        unsafe { std::slice::from_raw_parts(first, PAGE_BYTES / 4) }
+    }
+}
+
+/// The pages of an arena, for the machine.
+#[derive(Debug)]
+pub(crate) struct ArenaPages(pub(crate) Arc<Arena>);
+
+impl PageSource for ArenaPages {
+    fn page(&self, address: u64) -> Option<HostPage> {
+        let offset = address.checked_sub(START)?;
+        let end = offset.checked_add(PAGE_BYTES as u64)?;
+        (end <= self.0.bytes).then(|| {
+            Arc::new(ArenaPage {
+                arena: Arc::clone(&self.0),
+                offset,
+            }) as HostPage
+        })
+    }
+}
+
+/// The result of a system call that returns a negative number or an address that is no mapping on failure.
+fn checked(address: *mut libc::c_void) -> io::Result<usize> {
+    if address == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(address as usize)
+}
+
+impl Arena {
+    /// Reserves addresses for `bytes` bytes of device memory, a multiple of [`LARGE_PAGE`]. Pages take memory when they are first written.
+    pub(crate) fn new(bytes: u64) -> io::Result<Arc<Self>> {
+        let name = CString::new("ptxkit device memory").map_err(io::Error::other)?;
+        // SAFETY: the name is a text that ends with a zero byte.
+        let file = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is open, and nothing else owns it.
+        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        let length = i64::try_from(bytes).map_err(io::Error::other)?;
+        // SAFETY: the descriptor is open.
+        if unsafe { libc::ftruncate(file.as_raw_fd(), length) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address that the system chooses.
+        let machine = checked(unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                bytes as usize,
+                access,
+                flags,
+                file.as_raw_fd(),
+                0,
+            )
+        })?;
+        // SAFETY: a new mapping, which fails if something else is at the address.
+        let program = checked(unsafe {
+            libc::mmap(
+                START as *mut libc::c_void,
+                bytes as usize,
+                libc::PROT_NONE,
+                flags | libc::MAP_FIXED_NOREPLACE,
+                file.as_raw_fd(),
+                0,
+            )
+        })?;
+        if program as u64 != START {
+            return Err(io::Error::other("the addresses of the device are in use"));
+        }
+        Ok(Arc::new(Self {
+            file,
+            bytes,
+            machine,
+        }))
+    }
+
+    /// Whether an address is one of the device.
+    pub(crate) const fn contains(&self, address: u64) -> bool {
+        address >= START && address - START < self.bytes
+    }
+
+    /// The address in the machine's view of an address of the device.
+    pub(crate) const fn machine_view(&self, address: u64) -> usize {
+        self.machine + (address - START) as usize
+    }
+
+    /// Makes pages accessible, or inaccessible, for the program at their addresses of the device. The address and the size are multiples of [`LARGE_PAGE`].
+    pub(crate) fn expose(&self, address: u64, bytes: u64, accessible: bool) -> io::Result<()> {
+        let access = if accessible {
+            libc::PROT_READ | libc::PROT_WRITE
+        } else {
+            libc::PROT_NONE
+        };
+        // SAFETY: the pages are within the program's view, which this arena mapped.
+        let result =
+            unsafe { libc::mprotect(address as *mut libc::c_void, bytes as usize, access) };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// Sets all pages that are within a range to zero, and returns their memory to the system.
+    pub(crate) fn release(&self, address: u64, bytes: u64) {
+        let first = (address - START).next_multiple_of(LARGE_PAGE);
+        let end = (address - START + bytes) / LARGE_PAGE * LARGE_PAGE;
+        if first < end {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            // SAFETY: the descriptor is open. If the system cannot do it, the pages keep their contents, which nothing relies on.
+            unsafe {
+                libc::fallocate(
+                    self.file.as_raw_fd(),
+                    mode,
+                    first as i64,
+                    (end - first) as i64,
+                );
+            }
+        }
+    }
+
+    /// Replaces pages of the program by pages of the device, which get their contents. Both addresses and the size are multiples of the system's page size.
+    pub(crate) fn adopt(&self, host: usize, address: u64, bytes: u64) -> io::Result<()> {
+        crate::caller::copy(host, self.machine_view(address), bytes as usize);
+        // SAFETY: the program passes memory that it owns. Its pages are replaced by pages with the same contents.
+        checked(unsafe {
+            libc::mmap(
+                host as *mut libc::c_void,
+                bytes as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_FIXED,
+                self.file.as_raw_fd(),
+                (address - START) as i64,
+            )
+        })
+        .map(|_| ())
+    }
+
+    /// Replaces pages that [`adopt`](Self::adopt) replaced by pages of the program with the same contents.
+    pub(crate) fn abandon(&self, host: usize, address: u64, bytes: u64) -> io::Result<()> {
+        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address that the system chooses.
+        let pages = checked(unsafe {
+            libc::mmap(ptr::null_mut(), bytes as usize, access, private, -1, 0)
+        })?;
+        crate::caller::copy(self.machine_view(address), pages, bytes as usize);
+        // SAFETY: the pages were mapped by `adopt`. Those that replace them have the same contents, and exist since the call above.
+        checked(unsafe {
+            libc::mremap(
+                pages as *mut libc::c_void,
+                bytes as usize,
+                bytes as usize,
+                libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
+                host as *mut libc::c_void,
+            )
+        })
+        .map(|_| ())
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: nothing refers to the mappings any more: pages of the machine hold the arena.
+        unsafe {
+            libc::munmap(self.machine as *mut libc::c_void, self.bytes as usize);
+            libc::munmap(START as *mut libc::c_void, self.bytes as usize);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The device and its attributes.
+
+use std::ffi::c_char;
+
+use crate::abi::Uuid;
+use crate::call::call;
+use crate::caller::{Out, set, set_if_wanted, set_text, text};
+use crate::state::attributes::attribute;
+use crate::status::{Outcome, Status};
+
+/// The name of the device.
+pub(crate) const NAME: &str = "ptxkit virtual machine";
+/// The address of the device on the bus.
+const BUS_ADDRESS: &str = "0000:01:00.0";
+
+/// Checks the number of a device; there is one.
+pub(crate) fn check_device(device: i32) -> Outcome<()> {
+    if device == 0 {
+        Ok(())
+    } else {
+        Err(Status::INVALID_DEVICE)
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetCount(count: Out<'_, i32>) -> Status {
+    call("cuDeviceGetCount", |_| set(count, 1))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGet(device: Out<'_, i32>, ordinal: i32) -> Status {
+    call("cuDeviceGet", |_| {
+        check_device(ordinal)?;
+        set(device, 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetName(name: *mut c_char, len: i32, device: i32) -> Status {
+    call("cuDeviceGetName", |_| {
+        check_device(device)?;
+        set_text(name, usize::try_from(len).unwrap_or(0), NAME)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceTotalMem_v2(bytes: Out<'_, usize>, device: i32) -> Status {
+    call("cuDeviceTotalMem_v2", |driver| {
+        check_device(device)?;
+        set(bytes, driver.memory.total as usize)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetUuid(uuid: Out<'_, Uuid>, device: i32) -> Status {
+    call("cuDeviceGetUuid", |_| {
+        check_device(device)?;
+        set(uuid, Uuid(*b"ptxkit machine 0"))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetUuid_v2(uuid: Out<'_, Uuid>, device: i32) -> Status {
+    cuDeviceGetUuid(uuid, device)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetAttribute(value: Out<'_, i32>, number: u32, device: i32) -> Status {
+    call("cuDeviceGetAttribute", |driver| {
+        check_device(device)?;
+        set(value, attribute(driver, number)?)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceComputeCapability(
+    major: Out<'_, i32>,
+    minor: Out<'_, i32>,
+    device: i32,
+) -> Status {
+    call("cuDeviceComputeCapability", |driver| {
+        check_device(device)?;
+        let capability = driver.config.capability;
+        set(major, capability.major as i32)?;
+        set(minor, capability.minor as i32)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetPCIBusId(address: *mut c_char, len: i32, device: i32) -> Status {
+    call("cuDeviceGetPCIBusId", |_| {
+        check_device(device)?;
+        set_text(address, usize::try_from(len).unwrap_or(0), BUS_ADDRESS)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetByPCIBusId(device: Out<'_, i32>, address: *const c_char) -> Status {
+    call("cuDeviceGetByPCIBusId", |_| {
+        if text(address)?.eq_ignore_ascii_case(BUS_ADDRESS) {
+            set(device, 0)
+        } else {
+            Err(Status::INVALID_DEVICE)
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceCanAccessPeer(can: Out<'_, i32>, device: i32, peer: i32) -> Status {
+    call("cuDeviceCanAccessPeer", |_| {
+        check_device(device)?;
+        check_device(peer)?;
+        set(can, 0)
+    })
+}
+
+/// The state of the primary context.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDevicePrimaryCtxGetState(
+    device: i32,
+    flags: Out<'_, u32>,
+    is_active: Out<'_, i32>,
+) -> Status {
+    call("cuDevicePrimaryCtxGetState", |driver| {
+        check_device(device)?;
+        let context = driver
+            .primary
+            .and_then(|handle| driver.contexts.get(handle).ok());
+        set_if_wanted(flags, context.map_or(0, |context| context.flags));
+        set_if_wanted(
+            is_active,
+            context.is_some_and(|context| context.holders > 0).into(),
+        );
+        Ok(())
+    })
+}

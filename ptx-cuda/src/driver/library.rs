@@ -1,0 +1,112 @@
+//! Libraries: code that is loaded for all contexts. They are modules, as there is one device.
+
+use std::ffi::{c_char, c_void};
+use std::fs;
+
+use super::link::{JitOptions, image_bytes};
+use crate::call::in_context;
+use crate::caller::{self, Out, set, set_if_wanted, text};
+use crate::handles::Raw;
+use crate::status::Status;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryLoadData(
+    library: Out<'_, Raw>,
+    code: *const c_void,
+    options: *const u32,
+    values: *const usize,
+    option_count: u32,
+    _library_options: *const u32,
+    _library_values: *const usize,
+    _library_option_count: u32,
+) -> Status {
+    in_context("cuLibraryLoadData", |driver| {
+        let options = JitOptions::new(option_count, options, values)?;
+        match driver.try_load(image_bytes(code)?) {
+            Ok(handle) => set(library, handle),
+            Err(error) => Err(options.failed(&error)),
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryLoadFromFile(
+    library: Out<'_, Raw>,
+    path: *const c_char,
+    options: *const u32,
+    values: *const usize,
+    option_count: u32,
+    _library_options: *const u32,
+    _library_values: *const usize,
+    _library_option_count: u32,
+) -> Status {
+    in_context("cuLibraryLoadFromFile", |driver| {
+        let options = JitOptions::new(option_count, options, values)?;
+        let image = fs::read(text(path)?).map_err(|_| Status::FILE_NOT_FOUND)?;
+        match driver.try_load(&image) {
+            Ok(handle) => set(library, handle),
+            Err(error) => Err(options.failed(&error)),
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryUnload(library: Raw) -> Status {
+    in_context("cuLibraryUnload", |driver| {
+        driver.flush_output();
+        driver.unload(library)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryGetKernel(
+    kernel: Out<'_, Raw>,
+    library: Raw,
+    name: *const c_char,
+) -> Status {
+    in_context("cuLibraryGetKernel", |driver| {
+        let handle = driver.kernel(library, text(name)?)?;
+        set(kernel, handle)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryGetModule(module: Out<'_, Raw>, library: Raw) -> Status {
+    in_context("cuLibraryGetModule", |driver| {
+        driver.modules.get(library)?;
+        set(module, library)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryGetKernelCount(count: Out<'_, u32>, library: Raw) -> Status {
+    in_context("cuLibraryGetKernelCount", |driver| {
+        set(count, driver.kernel_names(library)?.len() as u32)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryEnumerateKernels(kernels: *mut Raw, count: u32, library: Raw) -> Status {
+    in_context("cuLibraryEnumerateKernels", |driver| {
+        let places = caller::slice_mut(kernels, count as usize)?;
+        for (place, name) in places.iter_mut().zip(driver.kernel_names(library)?) {
+            place.write(driver.kernel(library, &name)?);
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryGetGlobal(
+    address: Out<'_, u64>,
+    bytes: Out<'_, usize>,
+    library: Raw,
+    name: *const c_char,
+) -> Status {
+    in_context("cuLibraryGetGlobal", |driver| {
+        let (start, size) = driver.variable(library, text(name)?)?;
+        set_if_wanted(address, start);
+        set_if_wanted(bytes, size as usize);
+        Ok(())
+    })
+}

@@ -1,0 +1,139 @@
+//! Pools of memory. There is one pool of memory for all; allocations of a pool are those of the device, and are freed at once.
+
+use crate::call::{enqueue, in_context, plain};
+use crate::caller::{self, Out, set};
+use crate::handles::Raw;
+use crate::state::{AllocationKind, Operation};
+use crate::status::Status;
+
+/// Allocates memory at once; the order of the stream is kept, as operations are performed when they are appended.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemAllocAsync(address: Out<'_, u64>, bytes: usize, stream: Raw) -> Status {
+    enqueue("cuMemAllocAsync", stream, |driver| {
+        let start = driver.allocate(bytes as u64, AllocationKind::Device)?;
+        set(address, start)?;
+        Ok(Operation::Empty)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemAllocFromPoolAsync(
+    address: Out<'_, u64>,
+    bytes: usize,
+    pool: Raw,
+    stream: Raw,
+) -> Status {
+    enqueue("cuMemAllocFromPoolAsync", stream, |driver| {
+        driver.pools.get(pool)?;
+        let start = driver.allocate(bytes as u64, AllocationKind::Device)?;
+        set(address, start)?;
+        Ok(Operation::Empty)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetDefaultMemPool(pool: Out<'_, Raw>, device: i32) -> Status {
+    crate::call::call("cuDeviceGetDefaultMemPool", |driver| {
+        super::device::check_device(device)?;
+        set(pool, driver.default_pool())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetMemPool(pool: Out<'_, Raw>, device: i32) -> Status {
+    cuDeviceGetDefaultMemPool(pool, device)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceSetMemPool(device: i32, pool: Raw) -> Status {
+    crate::call::call("cuDeviceSetMemPool", |driver| {
+        super::device::check_device(device)?;
+        driver.pools.get(pool).map(|_| ())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolCreate(pool: Out<'_, Raw>, _properties: usize) -> Status {
+    in_context("cuMemPoolCreate", |driver| {
+        let handle = driver.pools.insert(Default::default());
+        set(pool, handle)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolDestroy(pool: Raw) -> Status {
+    in_context("cuMemPoolDestroy", |driver| {
+        driver.pools.remove(pool).map(|_| ())
+    })
+}
+
+/// The bytes of the value of an attribute of pools.
+const fn value_bytes(attribute: u32) -> usize {
+    if attribute <= 3 { 4 } else { 8 }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolSetAttribute(pool: Raw, attribute: u32, value: usize) -> Status {
+    in_context("cuMemPoolSetAttribute", |driver| {
+        let mut bytes = [0; 8];
+        let given = caller::bytes(value, value_bytes(attribute))?;
+        bytes[..given.len()].copy_from_slice(given);
+        let pool = driver.pools.get_mut(pool)?;
+        pool.attributes.insert(attribute, u64::from_le_bytes(bytes));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolGetAttribute(pool: Raw, attribute: u32, value: usize) -> Status {
+    in_context("cuMemPoolGetAttribute", |driver| {
+        if value == 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let used = driver.memory.used;
+        let pool = driver.pools.get(pool)?;
+        let number = match attribute {
+            // The bytes that are reserved and used, now and at most.
+            5..=8 => used,
+            // The reuse of memory is enabled if nothing else was set.
+            1..=3 => pool.attributes.get(&attribute).copied().unwrap_or(1),
+            4 => pool.attributes.get(&attribute).copied().unwrap_or(0),
+            _ => return Err(Status::INVALID_VALUE),
+        };
+        caller::copy(
+            number.to_le_bytes().as_ptr().addr(),
+            value,
+            value_bytes(attribute),
+        );
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolTrimTo(pool: Raw, _bytes: usize) -> Status {
+    in_context("cuMemPoolTrimTo", |driver| {
+        driver.pools.get(pool).map(|_| ())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolSetAccess(pool: Raw, _access: usize, _count: usize) -> Status {
+    in_context("cuMemPoolSetAccess", |driver| {
+        driver.pools.get(pool).map(|_| ())
+    })
+}
+
+/// The device can read and write the memory of every pool.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolGetAccess(access: Out<'_, u32>, pool: Raw, _location: usize) -> Status {
+    in_context("cuMemPoolGetAccess", |driver| {
+        driver.pools.get(pool)?;
+        set(access, 3)
+    })
+}
+
+/// Nothing is kept that could be released.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGraphMemTrim(_device: i32) -> Status {
+    plain("cuDeviceGraphMemTrim", || Ok(()))
+}

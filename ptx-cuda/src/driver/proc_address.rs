@@ -1,0 +1,74 @@
+//! Functions by their names, and tables that are not documented.
+
+use std::ffi::{c_char, c_void};
+
+use crate::abi::Uuid;
+use crate::call::plain;
+use crate::caller::{Out, given, set, set_if_wanted, text};
+use crate::functions::{self, DRIVER};
+use crate::status::Status;
+
+/// The flag that asks for the functions with a default stream of each thread.
+const PER_THREAD: u64 = 2;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGetProcAddress_v2(
+    name: *const c_char,
+    address: Out<'_, *const c_void>,
+    version: i32,
+    flags: u64,
+    result: Out<'_, u32>,
+) -> Status {
+    plain("cuGetProcAddress_v2", || {
+        let name = text(name)?;
+        let version = u32::try_from(version).map_err(|_| Status::INVALID_VALUE)?;
+        let function = functions::find(&DRIVER, name, version, flags & PER_THREAD != 0);
+        let found = match function {
+            Some(function) => {
+                set(address, function.address as *const c_void)?;
+                0
+            }
+            None => {
+                set(address, std::ptr::null())?;
+                if functions::has(&DRIVER, name) { 2 } else { 1 }
+            }
+        };
+        let wants_result = result.is_some();
+        set_if_wanted(result, found);
+        if found == 0 || wants_result {
+            Ok(())
+        } else {
+            Err(Status::NOT_FOUND)
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGetProcAddress(
+    name: *const c_char,
+    address: Out<'_, *const c_void>,
+    version: i32,
+    flags: u64,
+) -> Status {
+    cuGetProcAddress_v2(name, address, version, flags, None)
+}
+
+/// The table by which NVIDIA's runtime library recognizes NVIDIA's driver.
+const INTEGRITY: [u8; 4] = [0xd4, 0x08, 0x20, 0x55];
+
+/// Programs that contain NVIDIA's runtime library ask for tables that are not documented, and that recognize NVIDIA's driver. They are not imitated.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuGetExportTable(
+    table: Out<'_, *const c_void>,
+    identifier: Option<&Uuid>,
+) -> Status {
+    plain("cuGetExportTable", || {
+        set(table, std::ptr::null())?;
+        if given(identifier)?.0.starts_with(&INTEGRITY) {
+            eprintln!(
+                "ptxkit: this program contains NVIDIA's runtime library, which works with NVIDIA's driver only; link the program with `nvcc -cudart shared`"
+            );
+        }
+        Err(Status::NOT_FOUND)
+    })
+}

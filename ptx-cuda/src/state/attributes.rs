@@ -1,0 +1,150 @@
+//! The attributes of the device and of kernels, and the limits of a context.
+
+use super::Driver;
+use super::launches::BLOCK_THREADS;
+use crate::config::Capability;
+use crate::handles::Raw;
+use crate::status::{Outcome, Status};
+
+/// The attributes of devices that are not 0.
+const DEVICE_ATTRIBUTES: &str = include_str!("../../api/device_attributes.txt");
+/// One more than the number of the last attribute of devices.
+const DEVICE_ATTRIBUTE_COUNT: u32 = 149;
+
+/// The shared memory in bytes of a multiprocessor, of which 1 KiB is reserved for each block. Programming guide, table of compute capabilities.
+pub(crate) const fn shared_of_multiprocessor(capability: Capability) -> u32 {
+    1024 * match (capability.major, capability.minor) {
+        (7, 5) => 64,
+        (7, _) => 96,
+        (8, 0) => 164,
+        (8, 7) => 164,
+        (8, _) => 100,
+        (9 | 10 | 11, _) => 228,
+        _ => 100,
+    }
+}
+
+/// The shared memory in bytes that a block may have.
+pub(crate) const fn shared_of_block(capability: Capability) -> u32 {
+    let reserved = if capability.major >= 8 { 1024 } else { 0 };
+    shared_of_multiprocessor(capability) - reserved
+}
+
+/// The value of an attribute of the device.
+pub(crate) fn attribute(driver: &Driver, number: u32) -> Outcome<i32> {
+    if !(1..DEVICE_ATTRIBUTE_COUNT).contains(&number) {
+        return Err(Status::INVALID_VALUE);
+    }
+    let mut lines = DEVICE_ATTRIBUTES.lines();
+    let value = lines.find_map(|line| {
+        let mut fields = line.split(' ');
+        let first = fields.next()?;
+        (first.parse() == Ok(number)).then(|| fields.nth(1))?
+    });
+    let capability = driver.config.capability;
+    let value = match value {
+        None => 0,
+        Some("major") => capability.major as i32,
+        Some("minor") => capability.minor as i32,
+        Some("multiprocessors") => driver.config.multiprocessors as i32,
+        Some("shared_of_multiprocessor") => shared_of_multiprocessor(capability) as i32,
+        Some("shared_of_block") => shared_of_block(capability) as i32,
+        Some("clusters") => (capability.major >= 9).into(),
+        Some(number) => number.parse().map_err(|_| Status::UNKNOWN)?,
+    };
+    Ok(value)
+}
+
+/// The numbers of attributes of kernels.
+mod kernel_attribute {
+    pub(super) const MAX_THREADS_PER_BLOCK: u32 = 0;
+    pub(super) const SHARED_SIZE_BYTES: u32 = 1;
+    pub(super) const LOCAL_SIZE_BYTES: u32 = 3;
+    pub(super) const NUM_REGS: u32 = 4;
+    pub(super) const PTX_VERSION: u32 = 5;
+    pub(super) const BINARY_VERSION: u32 = 6;
+    pub(super) const MAX_DYNAMIC_SHARED_SIZE_BYTES: u32 = 8;
+    /// One more than the last number.
+    pub(super) const COUNT: u32 = 16;
+}
+
+/// The registers of a thread that the driver reports: the machine has no limit, and does not know what a compiler would use.
+const REGISTERS: i32 = 32;
+
+impl Driver {
+    /// The value of an attribute of a kernel.
+    pub(crate) fn kernel_attribute(&self, kernel: Raw, number: u32) -> Outcome<i32> {
+        use kernel_attribute as a;
+        let kernel = self.kernels.get(kernel)?;
+        if number >= a::COUNT {
+            return Err(Status::INVALID_VALUE);
+        }
+        let to_i32 = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
+        Ok(match number {
+            a::MAX_THREADS_PER_BLOCK => to_i32(BLOCK_THREADS),
+            a::SHARED_SIZE_BYTES => to_i32(kernel.shared_bytes),
+            a::LOCAL_SIZE_BYTES => to_i32(kernel.stack_bytes),
+            a::NUM_REGS => REGISTERS,
+            a::PTX_VERSION | a::BINARY_VERSION => self.config.capability.number() as i32,
+            a::MAX_DYNAMIC_SHARED_SIZE_BYTES => to_i32(kernel.dynamic_shared_limit.into()),
+            other => kernel.attributes.get(&other).copied().unwrap_or(0),
+        })
+    }
+
+    /// Sets an attribute of a kernel.
+    pub(crate) fn set_kernel_attribute(
+        &mut self,
+        kernel: Raw,
+        number: u32,
+        value: i32,
+    ) -> Outcome<()> {
+        let limit = shared_of_block(self.config.capability);
+        let kernel = self.kernels.get_mut(kernel)?;
+        match number {
+            kernel_attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES => {
+                let bytes = u32::try_from(value).map_err(|_| Status::INVALID_VALUE)?;
+                if u64::from(bytes) + kernel.shared_bytes > limit.into() {
+                    return Err(Status::INVALID_VALUE);
+                }
+                kernel.dynamic_shared_limit = bytes;
+            }
+            9..kernel_attribute::COUNT => {
+                kernel.attributes.insert(number, value);
+            }
+            _ => return Err(Status::INVALID_VALUE),
+        }
+        Ok(())
+    }
+
+    /// The value of a limit.
+    pub(crate) fn limit(&self, limit: u32) -> Outcome<usize> {
+        let default = match limit {
+            STACK_SIZE => 1024,
+            PRINTF_BYTES => 1 << 20,
+            HEAP_BYTES => 8 << 20,
+            SYNCHRONIZATION_DEPTH => 2,
+            PENDING_LAUNCHES => 2048,
+            FETCH_GRANULARITY => 64,
+            PERSISTING_CACHE_BYTES => 0,
+            _ => return Err(Status::UNSUPPORTED_LIMIT),
+        };
+        Ok(self.limits.get(&limit).copied().unwrap_or(default))
+    }
+
+    /// Sets a limit.
+    pub(crate) fn set_limit(&mut self, limit: u32, value: usize) -> Outcome<()> {
+        self.limit(limit)?;
+        self.limits.insert(limit, value);
+        Ok(())
+    }
+}
+
+/// The number of the limit of the stack of a thread in bytes.
+const STACK_SIZE: u32 = 0;
+const PRINTF_BYTES: u32 = 1;
+/// The number of the limit of the heap of kernels in bytes.
+pub(crate) const HEAP_BYTES: u32 = 2;
+const SYNCHRONIZATION_DEPTH: u32 = 3;
+const PENDING_LAUNCHES: u32 = 4;
+const FETCH_GRANULARITY: u32 = 5;
+const PERSISTING_CACHE_BYTES: u32 = 6;

@@ -1,0 +1,299 @@
+//! Allocations of device memory, managed memory, and memory of the host that the device can access.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Driver;
+use crate::arena::{Arena, LARGE_PAGE, page_bytes};
+use crate::handles::Raw;
+use crate::status::{Outcome, Status};
+
+/// How memory was allocated, and who can access it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum AllocationKind {
+    /// Device memory.
+    Device,
+    /// Memory that the program and kernels access at the same address, and that migrates.
+    Managed,
+    /// Memory of the host that the driver allocated, and that kernels access at the same address.
+    Pinned {
+        /// The flags with which it was allocated.
+        flags: u32,
+    },
+    /// Memory of the host that the program registered; its first address on the host.
+    Registered {
+        /// The address of the first byte on the host.
+        host: usize,
+        /// The flags with which it was registered.
+        flags: u32,
+    },
+    /// The variables of a module.
+    Variable,
+}
+
+impl AllocationKind {
+    /// Whether the program can access the memory at its address of the device.
+    pub(crate) const fn is_exposed(self) -> bool {
+        matches!(self, Self::Managed | Self::Pinned { .. })
+    }
+}
+
+/// An allocation.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Allocation {
+    pub(crate) bytes: u64,
+    pub(crate) kind: AllocationKind,
+    /// The context that owns it.
+    pub(crate) context: Raw,
+    /// The number of the allocation among all of the process.
+    pub(crate) number: u64,
+    /// The first address and the size that the machine allocated, if they are not those of the allocation.
+    pub(crate) pages: Option<(u64, u64)>,
+}
+
+/// All allocations.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub(crate) arena: Arc<Arena>,
+    /// The allocations, by their first addresses on the device.
+    allocations: BTreeMap<u64, Allocation>,
+    /// The first address on the device of registered memory, by its first address on the host.
+    registered: BTreeMap<usize, u64>,
+    /// The bytes of the device.
+    pub(crate) total: u64,
+    /// The bytes of device memory and managed memory.
+    pub(crate) used: u64,
+    created: u64,
+}
+
+impl Memory {
+    pub(crate) fn new(arena: Arc<Arena>, total: u64) -> Self {
+        Self {
+            arena,
+            allocations: BTreeMap::new(),
+            registered: BTreeMap::new(),
+            total,
+            used: 0,
+            created: 0,
+        }
+    }
+
+    /// The allocation that contains an address, and its first address.
+    pub(crate) fn find(&self, address: u64) -> Option<(u64, &Allocation)> {
+        let (start, allocation) = self.allocations.range(..=address).next_back()?;
+        (address - start < allocation.bytes.max(1)).then_some((*start, allocation))
+    }
+
+    /// The address on the device of an address of the host in registered memory.
+    pub(crate) fn registered(&self, host: usize) -> Option<u64> {
+        let (first, address) = self.registered.range(..=host).next_back()?;
+        let allocation = self.allocations.get(address)?;
+        let offset = (host - first) as u64;
+        (offset < allocation.bytes).then_some(address + offset)
+    }
+
+    /// Checks that a range of device addresses is within one allocation.
+    pub(crate) fn check(&self, address: u64, bytes: u64) -> Outcome<()> {
+        let (start, allocation) = self.find(address).ok_or(Status::INVALID_VALUE)?;
+        if address - start + bytes <= allocation.bytes {
+            Ok(())
+        } else {
+            Err(Status::INVALID_VALUE)
+        }
+    }
+
+    /// The address in this process of bytes at an address of the device or of the host: that of the machine's view for the device. Fails if a range of device addresses is
+    /// not within one allocation.
+    pub(crate) fn view(&self, address: u64, bytes: u64) -> Outcome<usize> {
+        if bytes > 0 && self.arena.contains(address) {
+            self.check(address, bytes)?;
+            return Ok(self.arena.machine_view(address));
+        }
+        if bytes > 0 && address == 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        Ok(address as usize)
+    }
+
+    /// The first addresses of the allocations that a context owns.
+    pub(crate) fn of_context(&self, context: Raw) -> Vec<u64> {
+        let owned = self.allocations.iter().filter(|(_, allocation)| {
+            allocation.context == context && allocation.kind != AllocationKind::Variable
+        });
+        owned.map(|(address, _)| *address).collect()
+    }
+
+    /// All allocations, by their first addresses.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &Allocation)> {
+        self.allocations
+            .iter()
+            .map(|(address, allocation)| (*address, allocation))
+    }
+
+    /// Adds an allocation.
+    pub(super) fn insert(&mut self, address: u64, mut allocation: Allocation) {
+        self.created += 1;
+        allocation.number = self.created;
+        if matches!(
+            allocation.kind,
+            AllocationKind::Device | AllocationKind::Managed
+        ) {
+            self.used += allocation.bytes;
+        }
+        if let AllocationKind::Registered { host, .. } = allocation.kind {
+            self.registered.insert(host, address);
+        }
+        self.allocations.insert(address, allocation);
+    }
+
+    /// Removes the allocation at an address.
+    pub(super) fn remove(&mut self, address: u64) -> Option<Allocation> {
+        let allocation = self.allocations.remove(&address)?;
+        if matches!(
+            allocation.kind,
+            AllocationKind::Device | AllocationKind::Managed
+        ) {
+            self.used -= allocation.bytes;
+        }
+        if let AllocationKind::Registered { host, .. } = allocation.kind {
+            self.registered.remove(&host);
+        }
+        Some(allocation)
+    }
+}
+
+impl Driver {
+    /// Allocates device memory, managed memory or pinned memory, and returns its address.
+    pub(crate) fn allocate(&mut self, bytes: u64, kind: AllocationKind) -> Outcome<u64> {
+        let context = self.current_context()?;
+        if bytes == 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let left = self.memory.total - self.memory.used;
+        if matches!(kind, AllocationKind::Device | AllocationKind::Managed) && bytes > left {
+            return Err(Status::OUT_OF_MEMORY);
+        }
+        let no_memory = Status::OUT_OF_MEMORY;
+        let mut pages = None;
+        let address = if kind.is_exposed() {
+            let rounded = bytes
+                .checked_next_multiple_of(LARGE_PAGE)
+                .ok_or(no_memory)?;
+            let address = self.device.allocate_aligned(rounded, LARGE_PAGE);
+            let address = address.ok_or(no_memory)?;
+            self.memory
+                .arena
+                .expose(address, rounded, true)
+                .map_err(|_| no_memory)?;
+            // The program can write there at any time.
+            self.device.set_written(address, rounded);
+            pages = Some((address, rounded));
+            address
+        } else {
+            self.device.allocate(bytes).ok_or(no_memory)?
+        };
+        self.memory.insert(
+            address,
+            Allocation {
+                bytes,
+                kind,
+                context,
+                number: 0,
+                pages,
+            },
+        );
+        Ok(address)
+    }
+
+    /// Registers memory of the host, and returns its address on the device.
+    pub(crate) fn register(&mut self, host: usize, bytes: u64, flags: u32) -> Outcome<u64> {
+        let context = self.current_context()?;
+        if bytes == 0 || host == 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        if self.memory.arena.contains(host as u64) || self.memory.registered(host).is_some() {
+            return Err(Status::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        let page = page_bytes();
+        let first = host as u64 / page * page;
+        let end = (host as u64)
+            .checked_add(bytes)
+            .ok_or(Status::INVALID_VALUE)?;
+        let rounded = end.next_multiple_of(page) - first;
+        let start = self.device.allocate_aligned(rounded, page);
+        let start = start.ok_or(Status::OUT_OF_MEMORY)?;
+        let adopted = self.memory.arena.adopt(first as usize, start, rounded);
+        adopted.map_err(|_| Status::OUT_OF_MEMORY)?;
+        self.device.set_written(start, rounded);
+        let address = start + (host as u64 - first);
+        self.memory.insert(
+            address,
+            Allocation {
+                bytes,
+                kind: AllocationKind::Registered { host, flags },
+                context,
+                number: 0,
+                pages: Some((start, rounded)),
+            },
+        );
+        Ok(address)
+    }
+
+    /// Ends the registration of memory of the host.
+    pub(crate) fn unregister(&mut self, host: usize) -> Outcome<()> {
+        let unknown = Status::HOST_MEMORY_NOT_REGISTERED;
+        let address = *self.memory.registered.get(&host).ok_or(unknown)?;
+        self.free(address)
+    }
+
+    /// Frees an allocation.
+    pub(crate) fn free(&mut self, address: u64) -> Outcome<()> {
+        let invalid = Status::INVALID_VALUE;
+        let (start, allocation) = self.memory.find(address).ok_or(invalid)?;
+        if start != address || allocation.kind == AllocationKind::Variable {
+            return Err(invalid);
+        }
+        let allocation = self.memory.remove(address).ok_or(invalid)?;
+        let (start, bytes) = allocation.pages.unwrap_or((address, allocation.bytes));
+        let arena = &self.memory.arena;
+        if let AllocationKind::Registered { host, .. } = allocation.kind {
+            let first = host as u64 / page_bytes() * page_bytes();
+            arena
+                .abandon(first as usize, start, bytes)
+                .map_err(|_| Status::UNMAP_FAILED)?;
+        } else if allocation.kind.is_exposed() {
+            arena
+                .expose(start, bytes, false)
+                .map_err(|_| Status::UNMAP_FAILED)?;
+        }
+        self.device.free(start).map_err(|_| invalid)?;
+        self.memory.arena.release(start, bytes);
+        Ok(())
+    }
+
+    /// Allocates rows of bytes, and returns the address and the distance between rows, a multiple of 512 bytes.
+    pub(crate) fn allocate_rows(
+        &mut self,
+        width_bytes: usize,
+        height: usize,
+    ) -> Outcome<(u64, usize)> {
+        let distance = width_bytes
+            .checked_next_multiple_of(512)
+            .ok_or(Status::INVALID_VALUE)?;
+        let bytes = distance.checked_mul(height).ok_or(Status::INVALID_VALUE)?;
+        Ok((
+            self.allocate(bytes as u64, AllocationKind::Device)?,
+            distance,
+        ))
+    }
+
+    /// The address on the device of an address of the device, or of the host in registered memory.
+    pub(crate) fn device_address(&self, pointer: u64) -> Outcome<u64> {
+        if self.memory.arena.contains(pointer) {
+            return Ok(pointer);
+        }
+        self.memory
+            .registered(pointer as usize)
+            .ok_or(Status::INVALID_VALUE)
+    }
+}

@@ -1,0 +1,161 @@
+//! Loaded modules and their kernels.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ptx_ir::Module;
+use ptx_vm::{KernelParameter, ModuleId};
+
+use super::images::{self, LoadError};
+use super::{Allocation, AllocationKind, Driver};
+use crate::handles::{Kind, Raw};
+use crate::status::{Outcome, Status};
+
+/// A loaded module. Modules and libraries of the API are both of this kind.
+#[derive(Debug)]
+pub(crate) struct LoadedModule {
+    pub(crate) id: ModuleId,
+    pub(crate) module: Arc<Module>,
+    /// The context that owns it.
+    pub(crate) context: Raw,
+    /// The kernels that the program asked for, by their names.
+    kernels: HashMap<String, Raw>,
+}
+
+impl Kind for LoadedModule {
+    const NUMBER: usize = 2;
+}
+
+/// A kernel of a loaded module. Functions and kernels of the API are both of this kind.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    pub(crate) module: Raw,
+    pub(crate) id: ModuleId,
+    /// The name of the kernel, and the same with a zero byte at the end.
+    pub(crate) name: Arc<str>,
+    pub(crate) c_name: std::ffi::CString,
+    pub(crate) parameters: Vec<KernelParameter>,
+    /// The bytes of its variables in shared memory.
+    pub(crate) shared_bytes: u64,
+    /// The bytes of the stack of a thread.
+    pub(crate) stack_bytes: u64,
+    /// The dynamic shared memory that a launch may have at most.
+    pub(crate) dynamic_shared_limit: u32,
+    /// The attributes that the program set, by their numbers.
+    pub(crate) attributes: HashMap<u32, i32>,
+}
+
+impl Kind for Kernel {
+    const NUMBER: usize = 3;
+}
+
+/// The shared memory in bytes that a launch may have without an attribute that allows more.
+pub(crate) const SHARED_WITHOUT_ATTRIBUTE: u32 = 48 << 10;
+
+impl Driver {
+    /// Loads code.
+    pub(crate) fn load(&mut self, image: &[u8]) -> Outcome<Raw> {
+        self.try_load(image).map_err(|error| {
+            eprintln!("ptxkit: {error}");
+            error.status
+        })
+    }
+
+    /// Loads code, or returns the reason why that is impossible.
+    pub(crate) fn try_load(&mut self, image: &[u8]) -> Result<Raw, LoadError> {
+        let text = images::ptx_of(image, self.config.target)?;
+        let module = images::compile(&text, self.config.target)?;
+        self.load_module(module)
+    }
+
+    /// Loads a module that was checked.
+    fn load_module(&mut self, module: Module) -> Result<Raw, LoadError> {
+        let context = self
+            .current_context()
+            .map_err(|status| LoadError::new(status, "there is no current context"))?;
+        let module = Arc::new(module);
+        let id = self.device.load(SharedModule(Arc::clone(&module)));
+        let id = id.map_err(|error| LoadError::new(Status::OUT_OF_MEMORY, error.to_string()))?;
+        for (_, address, bytes) in self.device.variables(id) {
+            self.memory.insert(
+                address,
+                Allocation {
+                    bytes,
+                    kind: AllocationKind::Variable,
+                    context,
+                    number: 0,
+                    pages: None,
+                },
+            );
+        }
+        Ok(self.modules.insert(LoadedModule {
+            id,
+            module,
+            context,
+            kernels: HashMap::new(),
+        }))
+    }
+
+    /// Unloads a module, with its kernels and variables.
+    pub(crate) fn unload(&mut self, handle: Raw) -> Outcome<()> {
+        let loaded = self.modules.remove(handle)?;
+        for (_, address, _) in self.device.variables(loaded.id) {
+            self.memory.remove(address);
+        }
+        for kernel in loaded.kernels.values() {
+            let _ = self.kernels.remove(*kernel);
+        }
+        self.device
+            .unload(loaded.id)
+            .map_err(|_| Status::INVALID_HANDLE)
+    }
+
+    /// The kernel of a module with a name.
+    pub(crate) fn kernel(&mut self, module: Raw, name: &str) -> Outcome<Raw> {
+        let loaded = self.modules.get_mut(module)?;
+        if let Some(handle) = loaded.kernels.get(name) {
+            return Ok(*handle);
+        }
+        let resources = self
+            .device
+            .kernel_resources(loaded.id, name)
+            .ok_or(Status::NOT_FOUND)?;
+        let handle = self.kernels.insert(Kernel {
+            module,
+            id: loaded.id,
+            name: name.into(),
+            c_name: std::ffi::CString::new(name).map_err(|_| Status::NOT_FOUND)?,
+            parameters: resources.parameters,
+            shared_bytes: resources.shared_bytes,
+            stack_bytes: resources.stack_bytes,
+            dynamic_shared_limit: SHARED_WITHOUT_ATTRIBUTE
+                .saturating_sub(resources.shared_bytes as u32),
+            attributes: HashMap::new(),
+        });
+        loaded.kernels.insert(name.to_owned(), handle);
+        Ok(handle)
+    }
+
+    /// The names of the kernels of a module.
+    pub(crate) fn kernel_names(&self, module: Raw) -> Outcome<Vec<String>> {
+        let loaded = self.modules.get(module)?;
+        Ok(self.device.kernels(loaded.id).map(str::to_owned).collect())
+    }
+
+    /// The address and the size of a variable of a module.
+    pub(crate) fn variable(&self, module: Raw, name: &str) -> Outcome<(u64, u64)> {
+        let loaded = self.modules.get(module)?;
+        self.device
+            .variable(loaded.id, name)
+            .ok_or(Status::NOT_FOUND)
+    }
+}
+
+/// A module that the driver and the machine share.
+struct SharedModule(Arc<Module>);
+
+impl std::borrow::Borrow<Module> for SharedModule {
+    fn borrow(&self) -> &Module {
+        &self.0
+    }
+}
