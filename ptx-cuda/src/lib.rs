@@ -13,10 +13,10 @@
 pub mod abi;
 mod arena;
 mod call;
-mod caller;
+pub mod caller;
 mod config;
 pub mod driver;
 mod functions;
-mod handles;
+pub mod handles;
 mod state;
-mod status;
+pub mod status;

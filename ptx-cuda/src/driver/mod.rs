@@ -1,18 +1,18 @@
 //! The functions of the driver API. NVIDIA's documentation of the CUDA driver API describes them; the comments here state what differs.
 
-mod context;
-mod copy;
-mod device;
-mod event;
-mod fill;
-mod kernel;
-mod launch;
-mod library;
-mod link;
-mod memory;
-mod module;
-mod pool;
-mod proc_address;
-mod profiler;
-mod stream;
-mod version;
+pub mod context;
+pub mod copy;
+pub mod device;
+pub mod event;
+pub mod fill;
+pub mod kernel;
+pub mod launch;
+pub mod library;
+pub mod link;
+pub mod memory;
+pub mod module;
+pub mod pool;
+pub mod proc_address;
+pub mod profiler;
+pub mod stream;
+pub mod version;

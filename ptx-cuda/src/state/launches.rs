@@ -1,8 +1,10 @@
 //! Launches of kernels.
 
-use ptx_vm::{Cooperative, Launch, RunError, RunOptions, StopReason};
+use ptx_vm::{Cooperative, Executor, Launch, RunError, RunOptions, StopReason};
+use rayon::prelude::*;
 
 use super::Driver;
+use super::attributes::{HEAP_BYTES, shared_of_block};
 use crate::handles::Raw;
 use crate::status::{Outcome, Status};
 
@@ -18,6 +20,19 @@ pub(crate) struct KernelLaunch {
     pub(crate) cooperative: bool,
     /// The bytes of each parameter.
     pub(crate) arguments: Vec<Vec<u8>>,
+}
+
+/// The threads of a grid from which on its blocks run on several threads of the host: for fewer, waking the threads would take longer than the kernel.
+const THREADS_FOR_PARALLEL_RUN: u64 = 4096;
+
+/// The threads of the host.
+#[derive(Debug)]
+struct HostThreads;
+
+impl Executor for HostThreads {
+    fn run(&self, tasks: u64, task: &(dyn Fn(u64) + Sync)) {
+        (0..tasks).into_par_iter().for_each(task);
+    }
 }
 
 /// The threads that a block may have.
@@ -70,9 +85,18 @@ impl Driver {
         request.asynchrony = self.config.asynchrony;
         request.limits.time = self.config.timeout;
         request.limits.memory_bytes = self.config.memory;
+        request.limits.heap_bytes = self.limit(HEAP_BYTES)? as u64;
+        request.limits.shared_bytes = shared_of_block(self.config.capability).into();
         request.limits.multiprocessors = self.config.multiprocessors;
         self.launches += 1;
-        let result = self.device.launch_with(id, &request, RunOptions::default());
+        let sizes = launch.grid.iter().chain(&launch.block);
+        let threads: u64 = sizes.fold(1, |all, size| all.saturating_mul((*size).into()));
+        let options = if threads >= THREADS_FOR_PARALLEL_RUN {
+            RunOptions::default().with_executor(&HostThreads)
+        } else {
+            RunOptions::default()
+        };
+        let result = self.device.launch_with(id, &request, options);
         self.output.extend_from_slice(self.device.output());
         self.report(module, &request, result.as_ref().err());
         match result {

@@ -1,0 +1,271 @@
+//! Modules, kernels, launches, and the errors of kernels.
+
+use std::ffi::CString;
+
+use ptx_cuda::abi::LaunchConfig;
+use ptx_cuda::driver::context::{cuCtxGetLimit, cuCtxSetLimit, cuDevicePrimaryCtxReset_v2};
+use ptx_cuda::driver::kernel::*;
+use ptx_cuda::driver::launch::*;
+use ptx_cuda::driver::link::*;
+use ptx_cuda::driver::module::*;
+use ptx_cuda::status::Status;
+
+use crate::session::{Session, argument, result, succeeds};
+
+/// Writes the number of the thread, plus a parameter, to the place of the thread.
+const WRITE: &str = ".reg .b32 %r<4>;\n.reg .b64 %rd<4>;\nld.param.u32 %r1, [start];\nld.param.u64 %rd1, [data];\nmov.u32 %r2, %tid.x;\nadd.u32 %r3, %r1, %r2;\n\
+     mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r3;";
+const WRITE_PARAMETERS: &str = ".param .u32 start, .param .u64 data";
+
+#[test]
+fn arguments_are_pointers_or_one_buffer() {
+    let session = Session::new();
+    let kernel = session.kernel("write", WRITE_PARAMETERS, WRITE);
+    let address = session.buffer(&[0u32; 4]);
+    succeeds(session.launch(kernel, 4, &[argument(&10u32), argument(&address)]));
+    assert_eq!(session.numbers(address, 4), [10, 11, 12, 13]);
+    let mut buffer = [0u8; 16];
+    buffer[..4].copy_from_slice(&20u32.to_le_bytes());
+    buffer[8..].copy_from_slice(&address.to_le_bytes());
+    let mut bytes = 16usize;
+    let launch = |extra: &[usize]| {
+        cuLaunchKernel(
+            kernel,
+            1,
+            1,
+            1,
+            3,
+            1,
+            1,
+            0,
+            0,
+            std::ptr::null(),
+            extra.as_ptr(),
+        )
+    };
+    let size = std::ptr::from_mut(&mut bytes).addr();
+    succeeds(launch(&[1, buffer.as_ptr().addr(), 2, size, 0]));
+    assert_eq!(session.numbers(address, 4), [20, 21, 22, 13]);
+    bytes = 12;
+    assert_eq!(
+        launch(&[1, buffer.as_ptr().addr(), 2, size, 0]),
+        Status::INVALID_VALUE
+    );
+    assert_eq!(launch(&[7, 0, 0]), Status::INVALID_VALUE);
+    assert_eq!(
+        cuLaunchKernelEx(None, kernel, std::ptr::null(), std::ptr::null()),
+        Status::INVALID_VALUE
+    );
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [2, 1, 1],
+        shared_bytes: 0,
+        stream: 0,
+        attributes: std::ptr::null(),
+        attribute_count: 0,
+    };
+    let arguments = [argument(&30u32), argument(&address)];
+    succeeds(cuLaunchKernelEx(
+        Some(&config),
+        kernel,
+        arguments.as_ptr(),
+        std::ptr::null(),
+    ));
+    assert_eq!(session.numbers(address, 4), [30, 31, 22, 13]);
+}
+
+#[test]
+fn launches_are_checked() {
+    let session = Session::new();
+    let kernel = session.kernel("empty", "", "");
+    let shaped = |grid: [u32; 3], block: [u32; 3], shared| {
+        let [grid_x, grid_y, grid_z] = grid;
+        let [x, y, z] = block;
+        let none = (std::ptr::null(), std::ptr::null());
+        cuLaunchKernel(
+            kernel, grid_x, grid_y, grid_z, x, y, z, shared, 0, none.0, none.1,
+        )
+    };
+    succeeds(shaped([1; 3], [1024, 1, 1], 0));
+    for (grid, block, shared) in [
+        ([0, 1, 1], [1, 1, 1], 0),
+        ([1, 65536, 1], [1, 1, 1], 0),
+        ([1; 3], [1025, 1, 1], 0),
+        ([1; 3], [32, 32, 2], 0),
+        ([1; 3], [1, 1, 65], 0),
+        ([1; 3], [1, 1, 1], 49153),
+        ([1; 3], [1, 1, 1], u32::MAX),
+    ] {
+        assert_eq!(
+            shaped(grid, block, shared),
+            Status::INVALID_VALUE,
+            "{grid:?} {block:?} {shared}"
+        );
+    }
+    succeeds(cuFuncSetAttribute(kernel, 8, 100_000));
+    succeeds(shaped([1; 3], [1, 1, 1], 100_000));
+    assert_eq!(
+        cuFuncSetAttribute(kernel, 8, 1 << 20),
+        Status::INVALID_VALUE
+    );
+    assert_eq!(session.launch(kernel + 16, 1, &[]), Status::INVALID_HANDLE);
+    assert_eq!(session.launch(0, 1, &[]), Status::INVALID_HANDLE);
+}
+
+#[test]
+fn an_error_of_a_kernel_stays_until_the_context_ends() {
+    let session = Session::new();
+    let kernel = session.kernel("write", WRITE_PARAMETERS, WRITE);
+    let other = session.kernel("empty", "", "");
+    succeeds(session.launch(kernel, 1, &[argument(&0u32), argument(&64u64)]));
+    assert_eq!(session.synchronize(), Status::ILLEGAL_ADDRESS);
+    assert_eq!(session.launch(other, 1, &[]), Status::ILLEGAL_ADDRESS);
+    succeeds(cuDevicePrimaryCtxReset_v2(0));
+    succeeds(session.synchronize());
+    assert_eq!(session.launch(other, 1, &[]), Status::INVALID_HANDLE);
+    let trap = session.kernel("stop", "", "trap;");
+    succeeds(session.launch(trap, 1, &[]));
+    assert_eq!(session.synchronize(), Status::LAUNCH_FAILED);
+}
+
+#[test]
+fn modules_are_checked_and_unloaded() {
+    let session = Session::new();
+    let load = |text: &str| {
+        let text = CString::new(text).unwrap();
+        result(|module| cuModuleLoadData(module, text.as_ptr().cast()))
+    };
+    assert_eq!(load("no PTX"), Err(Status::INVALID_PTX));
+    let header = ".version 8.0\n.target ";
+    assert_eq!(
+        load(&format!("{header}sm_90\n.address_size 64\n")),
+        Err(Status::NO_BINARY_FOR_GPU)
+    );
+    assert_eq!(
+        load(".version 8.0\n.target sm_80\n.address_size 32\n"),
+        Err(Status::INVALID_IMAGE)
+    );
+    assert_eq!(
+        load(&format!(
+            "{header}sm_80\n.address_size 64\n.entry f() {{ mov.u32 %r1, 1; }}\n"
+        )),
+        Err(Status::INVALID_PTX)
+    );
+    let text = format!(
+        "{header}sm_80\n.address_size 64\n.visible .global .u32 counts[3] = {{1, 2, 3}};\n.visible .entry f() {{ ret; }}\n.visible .entry g() {{ ret; }}\n"
+    );
+    let module = load(&text).unwrap();
+    let address = result(|address| cuModuleGetGlobal_v2(address, None, module, c"counts".as_ptr()));
+    assert_eq!(session.numbers(address.unwrap(), 3), [1, 2, 3]);
+    let missing = result(|f| cuModuleGetFunction(f, module, c"h".as_ptr()));
+    assert_eq!(missing, Err(Status::NOT_FOUND));
+    assert_eq!(
+        result(|count| cuModuleGetFunctionCount(count, module)),
+        Ok(2)
+    );
+    let mut functions = [0; 2];
+    succeeds(cuModuleEnumerateFunctions(
+        functions.as_mut_ptr(),
+        2,
+        module,
+    ));
+    succeeds(session.launch(functions[1], 1, &[]));
+    succeeds(cuModuleUnload(module));
+    assert_eq!(cuModuleUnload(module), Status::INVALID_HANDLE);
+    assert_eq!(session.launch(functions[1], 1, &[]), Status::INVALID_HANDLE);
+}
+
+#[test]
+fn modules_are_linked() {
+    let session = Session::new();
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let caller = format!(
+        "{header}.extern .func (.param .u32 r) five();\n.visible .entry main(.param .u64 data)\n{{\n.reg .b32 %r1;\n.reg .b64 %rd1;\n\
+         {{ .param .u32 result; call (result), five; ld.param.u32 %r1, [result]; }}\nld.param.u64 %rd1, [data];\nst.global.u32 [%rd1], %r1;\nret;\n}}\n"
+    );
+    let callee = format!(
+        "{header}.visible .func (.param .u32 r) five()\n{{\nst.param.u32 [r], 5;\nret;\n}}\n"
+    );
+    let none = (std::ptr::null(), std::ptr::null());
+    let state = result(|state| cuLinkCreate_v2(0, none.0, none.1, state)).unwrap();
+    for text in [caller, callee] {
+        let name = c"part".as_ptr();
+        let data = text.as_ptr().cast();
+        succeeds(cuLinkAddData_v2(
+            state,
+            1,
+            data,
+            text.len(),
+            name,
+            0,
+            none.0,
+            none.1,
+        ));
+    }
+    let mut bytes = std::mem::MaybeUninit::uninit();
+    let image = result(|image| cuLinkComplete(state, image, Some(&mut bytes))).unwrap();
+    let module = result(|module| cuModuleLoadData(module, image)).unwrap();
+    succeeds(cuLinkDestroy(state));
+    let kernel = result(|f| cuModuleGetFunction(f, module, c"main".as_ptr())).unwrap();
+    let address = session.buffer(&[0u32]);
+    succeeds(session.launch(kernel, 1, &[argument(&address)]));
+    assert_eq!(session.numbers(address, 1), [5]);
+}
+
+#[test]
+fn the_compiler_writes_its_messages_to_a_buffer() {
+    let _session = Session::new();
+    let text = CString::new(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry f() { bra missing; }\n",
+    )
+    .unwrap();
+    let mut message = [1u8; 200];
+    let options = [5u32, 6];
+    let values = [message.as_mut_ptr().addr(), 200];
+    let loaded = result(|module| {
+        cuModuleLoadDataEx(
+            module,
+            text.as_ptr().cast(),
+            2,
+            options.as_ptr(),
+            values.as_ptr(),
+        )
+    });
+    assert_eq!(loaded, Err(Status::INVALID_PTX));
+    let end = message.iter().position(|byte| *byte == 0).unwrap();
+    let message = std::str::from_utf8(&message[..end]).unwrap();
+    assert!(message.contains("missing"), "{message}");
+}
+
+#[test]
+fn parameters_and_attributes_of_kernels() {
+    let session = Session::new();
+    let kernel = session.kernel("write", WRITE_PARAMETERS, WRITE);
+    assert_eq!(result(|count| cuFuncGetParamCount(kernel, count)), Ok(2));
+    let offset = |index| result(|offset| cuFuncGetParamInfo(kernel, index, offset, None));
+    assert_eq!(
+        (offset(0), offset(1), offset(2)),
+        (Ok(0), Ok(8), Err(Status::INVALID_VALUE))
+    );
+    assert_eq!(
+        result(|value| cuFuncGetAttribute(value, 0, kernel)),
+        Ok(1024)
+    );
+    assert_eq!(
+        result(|value| cuFuncGetAttribute(value, 16, kernel)),
+        Err(Status::INVALID_VALUE)
+    );
+    let name = result(|name| cuFuncGetName(name, kernel)).unwrap();
+    // SAFETY: the function succeeded: its result is a text that ends with a zero byte.
+    assert_eq!(unsafe { std::ffi::CStr::from_ptr(name) }, c"write");
+}
+
+#[test]
+fn limits_can_be_set() {
+    let _session = Session::new();
+    assert_eq!(result(|value| cuCtxGetLimit(value, 2)), Ok(8 << 20));
+    succeeds(cuCtxSetLimit(2, 1 << 20));
+    assert_eq!(result(|value| cuCtxGetLimit(value, 2)), Ok(1 << 20));
+    succeeds(cuCtxSetLimit(2, 8 << 20));
+    assert_eq!(cuCtxSetLimit(99, 1), Status::UNSUPPORTED_LIMIT);
+}

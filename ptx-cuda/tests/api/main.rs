@@ -1,0 +1,10 @@
+//! Tests of the exported functions, called as programs call them.
+#![cfg(target_os = "linux")]
+#![allow(non_snake_case, reason = "the names are those of the API")]
+#![allow(clippy::unwrap_used, reason = "a test fails if a function does")]
+
+mod contexts;
+mod functions;
+mod kernels;
+mod memory;
+mod session;

@@ -1,0 +1,204 @@
+//! Allocations, copies and fills.
+
+use ptx_cuda::abi::{Copy2d, Place2d, memory_type};
+use ptx_cuda::driver::copy::*;
+use ptx_cuda::driver::fill::*;
+use ptx_cuda::driver::memory::*;
+use ptx_cuda::status::Status;
+
+use crate::session::{Session, argument, result, succeeds};
+
+/// Adds 7 to the first number at an address.
+const ADD: &str = ".reg .b32 %r1;\n.reg .b64 %rd1;\nld.param.u64 %rd1, [data];\nld.global.u32 %r1, [%rd1];\nadd.u32 %r1, %r1, 7;\nst.global.u32 [%rd1], %r1;";
+
+#[test]
+fn allocations_end_and_are_checked() {
+    let session = Session::new();
+    let address = session.buffer(&[1u32, 2, 3]);
+    let (mut start, mut bytes) = (
+        std::mem::MaybeUninit::uninit(),
+        std::mem::MaybeUninit::uninit(),
+    );
+    succeeds(cuMemGetAddressRange_v2(
+        Some(&mut start),
+        Some(&mut bytes),
+        address + 4,
+    ));
+    // SAFETY: the function succeeded.
+    assert_eq!(
+        unsafe { (start.assume_init(), bytes.assume_init()) },
+        (address, 12)
+    );
+    let mut number = 0u32;
+    let read =
+        |to: &mut u32, from, bytes| cuMemcpyDtoH_v2(std::ptr::from_mut(to).addr(), from, bytes);
+    succeeds(read(&mut number, address + 8, 4));
+    assert_eq!(number, 3);
+    assert_eq!(read(&mut number, address + 12, 4), Status::INVALID_VALUE);
+    assert_eq!(cuMemFree_v2(address + 4), Status::INVALID_VALUE);
+    succeeds(cuMemFree_v2(address));
+    assert_eq!(cuMemFree_v2(address), Status::INVALID_VALUE);
+    assert_eq!(read(&mut number, address, 4), Status::INVALID_VALUE);
+    succeeds(cuMemFree_v2(0));
+    assert_eq!(result(|a| cuMemAlloc_v2(a, 0)), Err(Status::INVALID_VALUE));
+    assert_eq!(
+        result(|a| cuMemAlloc_v2(a, usize::MAX)),
+        Err(Status::OUT_OF_MEMORY)
+    );
+    assert_eq!(cuMemAlloc_v2(None, 4), Status::INVALID_VALUE);
+}
+
+#[test]
+fn pinned_and_managed_memory_have_one_address() {
+    let session = Session::new();
+    let kernel = session.kernel("add", ".param .u64 data", ADD);
+    let pinned = result(|pointer| cuMemHostAlloc(pointer, 4, 2)).unwrap();
+    let managed = result(|address| cuMemAllocManaged(address, 4, 1)).unwrap() as usize;
+    for pointer in [pinned, managed] {
+        let number = pointer as *mut u32;
+        // SAFETY: the allocation has four bytes, which nothing else uses.
+        unsafe { number.write(5) };
+        succeeds(session.launch(kernel, 1, &[argument(&pointer)]));
+        succeeds(session.synchronize());
+        // SAFETY: as above.
+        assert_eq!(unsafe { number.read() }, 12);
+    }
+    assert_eq!(result(|flags| cuMemHostGetFlags(flags, pinned)), Ok(2));
+    assert_eq!(
+        result(|address| cuMemHostGetDevicePointer_v2(address, pinned, 0)),
+        Ok(pinned as u64)
+    );
+    assert_eq!(attribute(8, managed as u64), Ok(1));
+    assert_eq!(attribute(2, pinned as u64), Ok(1));
+    succeeds(cuMemFreeHost(pinned));
+    succeeds(cuMemFree_v2(managed as u64));
+}
+
+/// The value of an attribute of an address.
+fn attribute(number: u32, address: u64) -> Result<u64, Status> {
+    let mut value = 0u64;
+    match cuPointerGetAttribute(std::ptr::from_mut(&mut value).addr(), number, address) {
+        Status::SUCCESS => Ok(value),
+        status => Err(status),
+    }
+}
+
+#[test]
+fn registered_memory_stays_where_it_is() {
+    let session = Session::new();
+    let kernel = session.kernel("add", ".param .u64 data", ADD);
+    let mut numbers: Vec<u32> = (0..5000).collect();
+    let pointer = numbers.as_mut_ptr().addr();
+    succeeds(cuMemHostRegister_v2(pointer, 20_000, 0));
+    assert_eq!(
+        cuMemHostRegister_v2(pointer, 20_000, 0),
+        Status::HOST_MEMORY_ALREADY_REGISTERED
+    );
+    let address = result(|address| cuMemHostGetDevicePointer_v2(address, pointer + 40, 0)).unwrap();
+    succeeds(session.launch(kernel, 1, &[argument(&address)]));
+    succeeds(session.synchronize());
+    assert_eq!(numbers[9..12], [9, 17, 11]);
+    numbers[9] = 100;
+    succeeds(cuMemHostUnregister(pointer));
+    assert_eq!(
+        cuMemHostUnregister(pointer),
+        Status::HOST_MEMORY_NOT_REGISTERED
+    );
+    assert_eq!(numbers[9..12], [100, 17, 11]);
+    assert!(
+        numbers[12..]
+            .iter()
+            .zip(12..)
+            .all(|(number, expected)| *number == expected)
+    );
+}
+
+#[test]
+fn rows_are_copied() {
+    let session = Session::new();
+    let from = session.buffer(&(0u32..64).collect::<Vec<_>>());
+    let mut target = [0u32; 12];
+    let copy = Copy2d {
+        from: Place2d {
+            x_bytes: 8,
+            y: 3,
+            memory_type: memory_type::DEVICE,
+            host: 0,
+            device: from,
+            array: 0,
+            pitch: 32,
+        },
+        to: Place2d {
+            x_bytes: 4,
+            y: 1,
+            memory_type: memory_type::HOST,
+            host: target.as_mut_ptr().addr(),
+            device: 0,
+            array: 0,
+            pitch: 16,
+        },
+        width_bytes: 8,
+        height: 2,
+    };
+    succeeds(cuMemcpy2D_v2(Some(&copy)));
+    assert_eq!(target, [0, 0, 0, 0, 0, 26, 27, 0, 0, 34, 35, 0]);
+    let outside = Copy2d { height: 6, ..copy };
+    assert_eq!(cuMemcpy2D_v2(Some(&outside)), Status::INVALID_VALUE);
+    assert_eq!(cuMemcpy2D_v2(None), Status::INVALID_VALUE);
+}
+
+#[test]
+fn memory_is_filled() {
+    let session = Session::new();
+    let address = session.buffer(&[u32::MAX; 16]);
+    succeeds(cuMemsetD8_v2(address + 1, 1, 2));
+    succeeds(cuMemsetD16_v2(address + 4, 0x203, 2));
+    succeeds(cuMemsetD2D32_v2(address + 16, 16, 9, 1, 3));
+    let expected = [
+        0xff01_01ff,
+        0x203_0203,
+        u32::MAX,
+        u32::MAX,
+        9,
+        u32::MAX,
+        u32::MAX,
+        u32::MAX,
+        9,
+        u32::MAX,
+        u32::MAX,
+        u32::MAX,
+        9,
+        u32::MAX,
+        u32::MAX,
+        u32::MAX,
+    ];
+    assert_eq!(session.numbers(address, 16), expected);
+    assert_eq!(cuMemsetD32_v2(address + 1, 0, 1), Status::INVALID_VALUE);
+    assert_eq!(cuMemsetD32_v2(address, 0, 17), Status::INVALID_VALUE);
+}
+
+#[test]
+fn sizes_at_extremes_are_errors() {
+    let session = Session::new();
+    let address = session.buffer(&[0u32; 4]);
+    let mut number = 0u32;
+    let host = std::ptr::from_mut(&mut number).addr();
+    for bytes in [17, usize::MAX, usize::MAX / 2, 1 << 62] {
+        assert_eq!(cuMemcpyHtoD_v2(address, host, bytes), Status::INVALID_VALUE);
+        assert_eq!(
+            cuMemcpyDtoD_v2(address, address, bytes),
+            Status::INVALID_VALUE
+        );
+        assert_eq!(cuMemsetD8_v2(address, 0, bytes), Status::INVALID_VALUE);
+        assert_eq!(cuMemsetD32_v2(address, 0, bytes), Status::INVALID_VALUE);
+        assert_eq!(
+            cuMemsetD2D8_v2(address, bytes, 0, 4, 2),
+            Status::INVALID_VALUE
+        );
+    }
+    assert_eq!(
+        cuMemHostRegister_v2(host, usize::MAX, 0),
+        Status::INVALID_VALUE
+    );
+    assert_eq!(cuMemcpyDtoH_v2(0, address, 4), Status::INVALID_VALUE);
+}
