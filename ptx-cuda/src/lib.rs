@@ -9,6 +9,12 @@
     non_snake_case,
     reason = "the names are those of the API"
 )]
+#![allow(
+    missing_docs,
+    clippy::too_many_arguments,
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "the documentation of the API describes the functions, and what they require of pointers"
+)]
 
 pub mod abi;
 mod arena;

@@ -31,6 +31,18 @@ fn declared(module: &Module, kernel: FuncId, directive: Directive) -> Option<[u3
     Some(sizes)
 }
 
+/// The threads that a CTA of a kernel may have, as the kernel declares.
+pub(crate) fn block_threads(module: &Module, kernel: FuncId) -> u32 {
+    let directives = [Directive::Reqntid, Directive::Maxntid];
+    let sizes = directives.map(|directive| declared(module, kernel, directive));
+    let products = sizes.into_iter().flatten().map(product);
+    let limit = products.fold(MAX_THREADS, u128::min);
+    limit as u32
+}
+
+/// The threads that any CTA may have.
+const MAX_THREADS: u128 = 1024;
+
 /// Checks that the CTA size is the one that the kernel declares.
 pub(crate) fn check_declared(
     module: &Module,
@@ -57,7 +69,7 @@ pub(crate) fn check(launch: &Launch, cluster: [u32; 3]) -> Result<(), RunError> 
 
 /// The reason why a launch with clusters of a shape is invalid.
 fn fault(launch: &Launch, cluster: [u32; 3]) -> Option<&'static str> {
-    if !(1..=1024).contains(&product(launch.block)) {
+    if !(1..=MAX_THREADS).contains(&product(launch.block)) {
         return Some("a CTA must have 1 to 1024 threads");
     }
     if launch.block[2] > 64 {

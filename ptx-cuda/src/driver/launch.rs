@@ -81,7 +81,6 @@ pub(crate) fn launch_operation(driver: &Driver, launch: KernelLaunch) -> Outcome
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cuLaunchKernel(
     function: Raw,
     grid_x: u32,
@@ -110,7 +109,6 @@ pub extern "C" fn cuLaunchKernel(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cuLaunchCooperativeKernel(
     function: Raw,
     grid_x: u32,

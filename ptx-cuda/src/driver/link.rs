@@ -119,7 +119,6 @@ pub extern "C" fn cuLinkCreate_v2(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cuLinkAddData_v2(
     state: Raw,
     kind: u32,

@@ -1,7 +1,6 @@
 //! The attributes of the device and of kernels, and the limits of a context.
 
 use super::Driver;
-use super::launches::BLOCK_THREADS;
 use crate::config::Capability;
 use crate::handles::Raw;
 use crate::status::{Outcome, Status};
@@ -59,6 +58,7 @@ pub(crate) fn attribute(driver: &Driver, number: u32) -> Outcome<i32> {
 mod kernel_attribute {
     pub(super) const MAX_THREADS_PER_BLOCK: u32 = 0;
     pub(super) const SHARED_SIZE_BYTES: u32 = 1;
+    pub(super) const CONST_SIZE_BYTES: u32 = 2;
     pub(super) const LOCAL_SIZE_BYTES: u32 = 3;
     pub(super) const NUM_REGS: u32 = 4;
     pub(super) const PTX_VERSION: u32 = 5;
@@ -81,7 +81,8 @@ impl Driver {
         }
         let to_i32 = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
         Ok(match number {
-            a::MAX_THREADS_PER_BLOCK => to_i32(BLOCK_THREADS),
+            a::MAX_THREADS_PER_BLOCK => to_i32(kernel.block_threads),
+            a::CONST_SIZE_BYTES => to_i32(kernel.constant_bytes),
             a::SHARED_SIZE_BYTES => to_i32(kernel.shared_bytes),
             a::LOCAL_SIZE_BYTES => to_i32(kernel.stack_bytes),
             a::NUM_REGS => REGISTERS,

@@ -35,8 +35,6 @@ impl Executor for HostThreads {
     }
 }
 
-/// The threads that a block may have.
-pub(crate) const BLOCK_THREADS: u64 = 1024;
 /// The largest block and the largest grid in each dimension.
 pub(crate) const BLOCK_LIMITS: [u32; 3] = [1024, 1024, 64];
 pub(crate) const GRID_LIMITS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
@@ -54,7 +52,7 @@ impl Driver {
         let threads: u64 = launch.block.iter().map(|size| u64::from(*size)).product();
         if !within(launch.grid, GRID_LIMITS)
             || !within(launch.block, BLOCK_LIMITS)
-            || threads > BLOCK_THREADS
+            || threads > kernel.block_threads
         {
             return Err(Status::INVALID_VALUE);
         }
@@ -105,6 +103,9 @@ impl Driver {
                 (status, true) => {
                     self.fail_context(status);
                     Ok(())
+                }
+                (Status::LAUNCH_OUT_OF_RESOURCES, _) if launch.cooperative => {
+                    Err(Status::COOPERATIVE_LAUNCH_TOO_LARGE)
                 }
                 (status, false) => Err(status),
             },

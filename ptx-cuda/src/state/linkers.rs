@@ -27,24 +27,20 @@ pub(crate) struct LinkInput {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The number of PTX among the kinds of code.
-const PTX: u32 = 1;
-/// The number of fatbins among the kinds of code.
-const FATBIN: u32 = 2;
+/// The number of libraries among the kinds of code.
+const LIBRARY: u32 = 4;
 
 impl Driver {
     /// Adds an input to a link.
     pub(crate) fn add_link_input(&mut self, linker: Raw, input: LinkInput) -> Outcome<()> {
         let target = self.config.target;
         let linker = self.linkers.get_mut(linker)?;
-        if !matches!(input.kind, PTX | FATBIN) {
-            eprintln!(
-                "ptxkit: only PTX can be linked; the input is machine code or another kind of code"
-            );
-            return Err(Status::NO_BINARY_FOR_GPU);
+        match images::ptx_of(&input.bytes, target) {
+            Ok(text) => linker.texts.push(text),
+            // The driver provides the functions of the device runtime, which is such a library.
+            Err(_) if input.kind == LIBRARY => {}
+            Err(error) => return Err(printed(error)),
         }
-        let text = images::ptx_of(&input.bytes, target).map_err(printed)?;
-        linker.texts.push(text);
         Ok(())
     }
 

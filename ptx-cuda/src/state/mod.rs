@@ -3,6 +3,7 @@
 pub(crate) mod attributes;
 mod contexts;
 mod copies;
+mod device_library;
 mod graphs;
 pub(crate) mod images;
 mod launches;

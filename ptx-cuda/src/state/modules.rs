@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ptx_ir::Module;
 use ptx_vm::{KernelParameter, ModuleId};
 
+use super::device_library::with_library;
 use super::images::{self, LoadError};
 use super::{Allocation, AllocationKind, Driver};
 use crate::handles::{Kind, Raw};
@@ -39,6 +40,10 @@ pub(crate) struct Kernel {
     pub(crate) shared_bytes: u64,
     /// The bytes of the stack of a thread.
     pub(crate) stack_bytes: u64,
+    /// The bytes of the variables of its module in constant memory.
+    pub(crate) constant_bytes: u64,
+    /// The threads that a block may have.
+    pub(crate) block_threads: u64,
     /// The dynamic shared memory that a launch may have at most.
     pub(crate) dynamic_shared_limit: u32,
     /// The attributes that the program set, by their numbers.
@@ -64,7 +69,10 @@ impl Driver {
     /// Loads code, or returns the reason why that is impossible.
     pub(crate) fn try_load(&mut self, image: &[u8]) -> Result<Raw, LoadError> {
         let text = images::ptx_of(image, self.config.target)?;
-        let module = images::compile(&text, self.config.target)?;
+        let mut module = images::compile(&text, self.config.target)?;
+        if let Some(text) = with_library(&module, self.config.target)? {
+            module = images::parse(&text, self.config.target)?;
+        }
         self.load_module(module)
     }
 
@@ -128,6 +136,8 @@ impl Driver {
             parameters: resources.parameters,
             shared_bytes: resources.shared_bytes,
             stack_bytes: resources.stack_bytes,
+            constant_bytes: resources.constant_bytes,
+            block_threads: resources.block_threads.into(),
             dynamic_shared_limit: SHARED_WITHOUT_ATTRIBUTE
                 .saturating_sub(resources.shared_bytes as u32),
             attributes: HashMap::new(),

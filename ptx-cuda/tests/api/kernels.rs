@@ -269,3 +269,43 @@ fn limits_can_be_set() {
     succeeds(cuCtxSetLimit(2, 8 << 20));
     assert_eq!(cuCtxSetLimit(99, 1), Status::UNSUPPORTED_LIMIT);
 }
+
+#[test]
+fn blocks_of_a_cooperative_launch_wait_for_each_other() {
+    let session = Session::new();
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 a);\n\
+         .extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 a, .param .b32 b);\n.visible .entry sum(.param .u64 data)\n{\n\
+         .reg .pred %p1;\n.reg .b32 %r<8>;\n.reg .b64 %rd<6>;\n.param .b32 scope;\n.param .b64 handle;\n.param .b32 flags;\n.param .b32 status;\n\
+         st.param.b32 [scope], 1;\ncall (handle), cudaCGGetIntrinsicHandle, (scope);\nld.param.b64 %rd1, [handle];\n\
+         ld.param.u64 %rd2, [data];\nmov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd3, %rd2, %rd3;\n\
+         add.u32 %r2, %r1, 1;\nst.global.u32 [%rd3], %r2;\n\
+         st.param.b64 [handle], %rd1;\nst.param.b32 [flags], 0;\ncall (status), cudaCGSynchronize, (handle, flags);\n\
+         mov.u32 %r3, %nctaid.x;\nsub.u32 %r3, %r3, %r1;\nsub.u32 %r3, %r3, 1;\nmul.wide.u32 %rd4, %r3, 4;\nadd.s64 %rd4, %rd2, %rd4;\n\
+         ld.volatile.global.u32 %r4, [%rd4];\nst.global.u32 [%rd3+32], %r4;\nret;\n}\n";
+    let text = CString::new(text).unwrap();
+    let module = result(|module| cuModuleLoadData(module, text.as_ptr().cast())).unwrap();
+    let kernel = result(|f| cuModuleGetFunction(f, module, c"sum".as_ptr())).unwrap();
+    let address = session.buffer(&[0u32; 16]);
+    let arguments = [argument(&address)];
+    let launch = |blocks| {
+        cuLaunchCooperativeKernel(kernel, blocks, 1, 1, 64, 1, 1, 0, 0, arguments.as_ptr())
+    };
+    succeeds(launch(8));
+    assert_eq!(session.numbers(address, 16)[8..], [8, 7, 6, 5, 4, 3, 2, 1]);
+    assert_eq!(launch(1 << 20), Status::COOPERATIVE_LAUNCH_TOO_LARGE);
+}
+
+#[test]
+fn declared_limits_of_blocks_are_checked() {
+    let session = Session::new();
+    let text = c".version 8.0\n.target sm_80\n.address_size 64\n.const .u32 table[8];\n.visible .entry f() .maxntid 64, 2\n{ ret; }\n";
+    let module = result(|module| cuModuleLoadData(module, text.as_ptr().cast())).unwrap();
+    let kernel = result(|f| cuModuleGetFunction(f, module, c"f".as_ptr())).unwrap();
+    assert_eq!(
+        result(|value| cuFuncGetAttribute(value, 0, kernel)),
+        Ok(128)
+    );
+    assert_eq!(result(|value| cuFuncGetAttribute(value, 2, kernel)), Ok(32));
+    succeeds(session.launch(kernel, 128, &[]));
+    assert_eq!(session.launch(kernel, 129, &[]), Status::INVALID_VALUE);
+}

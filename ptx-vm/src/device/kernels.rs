@@ -3,6 +3,7 @@
 use ptx_ir::FunctionKind;
 
 use super::{Device, ModuleId};
+use crate::shape;
 
 /// The place of a parameter among the bytes of all parameters of a kernel.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -24,6 +25,10 @@ pub struct KernelResources {
     pub shared_bytes: u64,
     /// The bytes of the stack of a thread, without the functions that the kernel calls.
     pub stack_bytes: u64,
+    /// The bytes of the variables of the module in constant memory.
+    pub constant_bytes: u64,
+    /// The threads that a CTA may have, as the kernel declares (`.reqntid`, `.maxntid`); else 1024.
+    pub block_threads: u32,
 }
 
 impl Device<'_> {
@@ -70,6 +75,8 @@ impl Device<'_> {
                 .collect(),
             shared_bytes: loaded.program.variables.shared.needed(id, 0),
             stack_bytes: function.frame.bytes,
+            constant_bytes: loaded.program.variables.constant_bytes,
+            block_threads: shape::block_threads(loaded.module(), id),
         })
     }
 }

@@ -57,6 +57,8 @@ pub(crate) struct Variables {
     pub(crate) initial: Vec<Initial>,
     /// Ranges of addresses in `.global` and `.const`, by name.
     pub(crate) ranges: Vec<(Box<str>, u64, u64)>,
+    /// The bytes of the variables in `.const`.
+    pub(crate) constant_bytes: u64,
     /// The sizes of shared memory.
     pub(crate) shared: SharedSizes,
     /// The addresses in `.global` and `.const`; `None` if there is not enough memory.
@@ -258,6 +260,9 @@ impl Variables {
                         self.sizes.extend(size.map(|size| (name, size)));
                     }
                     continue;
+                }
+                if space == StateSpace::Const {
+                    self.constant_bytes += total_size.unwrap_or(0);
                 }
                 let address = layouts.global.add(total_size.unwrap_or(0), align);
                 // Variables are apart, so that a checker finds accesses past their ends.
