@@ -27,7 +27,7 @@ fn arguments_are_pointers_or_one_buffer() {
     let mut buffer = [0u8; 16];
     buffer[..4].copy_from_slice(&20u32.to_le_bytes());
     buffer[8..].copy_from_slice(&address.to_le_bytes());
-    let mut bytes = 16usize;
+    let [bytes, too_few] = [16usize, 12].map(Box::new);
     let launch = |extra: &[usize]| {
         cuLaunchKernel(
             kernel,
@@ -43,12 +43,11 @@ fn arguments_are_pointers_or_one_buffer() {
             extra.as_ptr(),
         )
     };
-    let size = std::ptr::from_mut(&mut bytes).addr();
+    let [size, smaller] = [&bytes, &too_few].map(|bytes| std::ptr::from_ref(&**bytes).addr());
     succeeds(launch(&[1, buffer.as_ptr().addr(), 2, size, 0]));
     assert_eq!(session.numbers(address, 4), [20, 21, 22, 13]);
-    bytes = 12;
     assert_eq!(
-        launch(&[1, buffer.as_ptr().addr(), 2, size, 0]),
+        launch(&[1, buffer.as_ptr().addr(), 2, smaller, 0]),
         Status::INVALID_VALUE
     );
     assert_eq!(launch(&[7, 0, 0]), Status::INVALID_VALUE);

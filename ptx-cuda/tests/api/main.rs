@@ -8,3 +8,4 @@ mod functions;
 mod kernels;
 mod memory;
 mod session;
+mod signatures;
