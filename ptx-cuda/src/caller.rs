@@ -98,6 +98,27 @@ pub(crate) fn copy(from: usize, to: usize, len: usize) {
     }
 }
 
+/// The paths of the libraries of this process, as it loaded them.
+pub(crate) fn loaded_libraries() -> Vec<String> {
+    extern "C" fn add(
+        library: *mut libc::dl_phdr_info,
+        _bytes: libc::size_t,
+        names: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader passes an information that exists during the call, and the pointer that `dl_iterate_phdr` got, which is one to the vector below.
+        let (library, names) = unsafe { (&*library, &mut *names.cast::<Vec<String>>()) };
+        names.extend(text(library.dlpi_name).map(str::to_owned));
+        0
+    }
+    let mut names: Vec<String> = Vec::new();
+    let pointer: *mut Vec<String> = &mut names;
+    // SAFETY: the function gets a pointer to the vector, which nothing else uses during the call.
+    unsafe {
+        libc::dl_iterate_phdr(Some(add), pointer.cast());
+    }
+    names
+}
+
 unsafe extern "C" {
     /// The standard output of the C library.
     static stdout: *mut libc::FILE;

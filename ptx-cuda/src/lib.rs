@@ -24,5 +24,6 @@ mod config;
 pub mod driver;
 mod functions;
 pub mod handles;
+pub mod runtime;
 mod state;
 pub mod status;

@@ -27,7 +27,7 @@ impl<'m> Machine<'m> {
     pub fn new(module: impl Borrow<Module> + Send + Sync + 'm) -> Self {
         let size = AddressSize::of(module.borrow());
         let mut device = Device::builder().address_size(size).build();
-        let module = device.insert(Box::new(module));
+        let module = device.insert(Box::new(module), 1);
         Self { device, module }
     }
 

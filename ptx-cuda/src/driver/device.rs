@@ -10,8 +10,10 @@ use crate::status::{Outcome, Status};
 
 /// The name of the device.
 pub(crate) const NAME: &str = "ptxkit virtual machine";
+/// The identifier of the device.
+pub(crate) const UUID: [u8; 16] = *b"ptxkit machine 0";
 /// The address of the device on the bus.
-const BUS_ADDRESS: &str = "0000:01:00.0";
+pub(crate) const BUS_ADDRESS: &str = "0000:01:00.0";
 
 /// Checks the number of a device; there is one.
 pub(crate) fn check_device(device: i32) -> Outcome<()> {
@@ -55,7 +57,7 @@ pub extern "C" fn cuDeviceTotalMem_v2(bytes: Out<'_, usize>, device: i32) -> Sta
 pub extern "C" fn cuDeviceGetUuid(uuid: Out<'_, Uuid>, device: i32) -> Status {
     call("cuDeviceGetUuid", |_| {
         check_device(device)?;
-        set(uuid, Uuid(*b"ptxkit machine 0"))
+        set(uuid, Uuid(UUID))
     })
 }
 

@@ -136,6 +136,16 @@ impl Driver {
         }
     }
 
+    /// Makes the primary context current if the thread has no current context, as the first function of the runtime API in a thread does.
+    pub(crate) fn use_primary_context(&mut self) -> Outcome<()> {
+        if current().is_none() {
+            let handle = self.primary_context();
+            self.contexts.get_mut(handle)?.holders += 1;
+            self.push_context(handle);
+        }
+        Ok(())
+    }
+
     /// Ends one use of the primary context. With the last one, its objects are destroyed, and its error ends.
     pub(crate) fn release_primary_context(&mut self) -> Outcome<()> {
         let handle = self.primary.ok_or(Status::INVALID_CONTEXT)?;

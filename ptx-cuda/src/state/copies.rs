@@ -2,6 +2,7 @@
 
 use super::Driver;
 use crate::caller;
+use crate::handles::Raw;
 use crate::status::{Outcome, Status};
 
 /// One end of a copy.
@@ -109,6 +110,11 @@ impl Driver {
         }
         self.memory.check(fill.address, bytes)?;
         self.memory.check(last, bytes)
+    }
+
+    /// The bytes of an element of an array.
+    pub(crate) fn array_element_bytes(&self, _array: Raw) -> Outcome<usize> {
+        Err(Status::NOT_SUPPORTED)
     }
 
     /// Copies memory.

@@ -35,25 +35,31 @@ impl Executor for HostThreads {
     }
 }
 
+/// The threads that any block may have.
+pub(crate) const BLOCK_THREADS: u64 = 1024;
 /// The largest block and the largest grid in each dimension.
 pub(crate) const BLOCK_LIMITS: [u32; 3] = [1024, 1024, 64];
 pub(crate) const GRID_LIMITS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
+impl KernelLaunch {
+    /// Whether the sizes of the grid and of blocks are within the limits of the device, and of blocks with a number of threads.
+    pub(crate) fn has_valid_sizes(&self, block_threads: u64) -> bool {
+        let within = |sizes: [u32; 3], limits: [u32; 3]| {
+            let mut each = sizes.iter().zip(limits);
+            each.all(|(size, limit)| (1..=limit).contains(size))
+        };
+        let threads: u64 = self.block.iter().map(|size| u64::from(*size)).product();
+        within(self.grid, GRID_LIMITS)
+            && within(self.block, BLOCK_LIMITS)
+            && threads <= block_threads
+    }
+}
 
 impl Driver {
     /// Checks a launch, as the driver does before it accepts one.
     pub(crate) fn check_launch(&self, launch: &KernelLaunch) -> Outcome<()> {
         let kernel = self.kernels.get(launch.kernel)?;
-        let within = |sizes: [u32; 3], limits: [u32; 3]| {
-            sizes
-                .iter()
-                .zip(limits)
-                .all(|(size, limit)| (1..=limit).contains(size))
-        };
-        let threads: u64 = launch.block.iter().map(|size| u64::from(*size)).product();
-        if !within(launch.grid, GRID_LIMITS)
-            || !within(launch.block, BLOCK_LIMITS)
-            || threads > kernel.block_threads
-        {
+        if !launch.has_valid_sizes(kernel.block_threads) {
             return Err(Status::INVALID_VALUE);
         }
         if launch.shared > kernel.dynamic_shared_limit

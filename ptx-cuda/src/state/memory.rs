@@ -27,14 +27,24 @@ pub(crate) enum AllocationKind {
         /// The flags with which it was registered.
         flags: u32,
     },
-    /// The variables of a module.
+    /// A variable of a module.
     Variable,
+    /// A variable of a module with managed variables, which the program can access.
+    ManagedVariable,
 }
 
 impl AllocationKind {
     /// Whether the program can access the memory at its address of the device.
     pub(crate) const fn is_exposed(self) -> bool {
-        matches!(self, Self::Managed | Self::Pinned { .. })
+        matches!(
+            self,
+            Self::Managed | Self::Pinned { .. } | Self::ManagedVariable
+        )
+    }
+
+    /// Whether it is a variable of a module.
+    pub(crate) const fn is_variable(self) -> bool {
+        matches!(self, Self::Variable | Self::ManagedVariable)
     }
 }
 
@@ -118,7 +128,7 @@ impl Memory {
     /// The first addresses of the allocations that a context owns.
     pub(crate) fn of_context(&self, context: Raw) -> Vec<u64> {
         let owned = self.allocations.iter().filter(|(_, allocation)| {
-            allocation.context == context && allocation.kind != AllocationKind::Variable
+            allocation.context == context && !allocation.kind.is_variable()
         });
         owned.map(|(address, _)| *address).collect()
     }
@@ -250,7 +260,7 @@ impl Driver {
     pub(crate) fn free(&mut self, address: u64) -> Outcome<()> {
         let invalid = Status::INVALID_VALUE;
         let (start, allocation) = self.memory.find(address).ok_or(invalid)?;
-        if start != address || allocation.kind == AllocationKind::Variable {
+        if start != address || allocation.kind.is_variable() {
             return Err(invalid);
         }
         let allocation = self.memory.remove(address).ok_or(invalid)?;

@@ -13,6 +13,7 @@ mod modules;
 mod operations;
 mod output;
 mod pools;
+pub(crate) mod registered;
 mod streams;
 
 use std::collections::HashMap;
@@ -21,9 +22,9 @@ use std::sync::Arc;
 
 use ptx_vm::Device;
 
-pub(crate) use contexts::Context;
+pub(crate) use contexts::{Context, current};
 pub(crate) use copies::{Copy, Fill, Place, Region};
-pub(crate) use launches::KernelLaunch;
+pub(crate) use launches::{BLOCK_THREADS, KernelLaunch};
 pub(crate) use linkers::{LinkInput, Linker};
 pub(crate) use memory::{Allocation, AllocationKind};
 pub(crate) use modules::{Kernel, LoadedModule};

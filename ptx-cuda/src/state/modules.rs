@@ -1,14 +1,16 @@
 //! Loaded modules and their kernels.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use ptx_ir::Module;
+use ptx_ir::{Attribute, Module};
 use ptx_vm::{KernelParameter, ModuleId};
 
 use super::device_library::with_library;
 use super::images::{self, LoadError};
 use super::{Allocation, AllocationKind, Driver};
+use crate::arena::LARGE_PAGE;
 use crate::handles::{Kind, Raw};
 use crate::status::{Outcome, Status};
 
@@ -82,19 +84,35 @@ impl Driver {
             .current_context()
             .map_err(|status| LoadError::new(status, "there is no current context"))?;
         let module = Arc::new(module);
-        let id = self.device.load(SharedModule(Arc::clone(&module)));
+        let attributes = module.declarations().attributes();
+        let is_managed = attributes.contains(&Attribute::Managed);
+        let shared = SharedModule(Arc::clone(&module));
+        let id = if is_managed {
+            self.device.load_on_own_pages(shared, LARGE_PAGE)
+        } else {
+            self.device.load(shared)
+        };
         let id = id.map_err(|error| LoadError::new(Status::OUT_OF_MEMORY, error.to_string()))?;
+        let kind = if is_managed {
+            AllocationKind::ManagedVariable
+        } else {
+            AllocationKind::Variable
+        };
         for (_, address, bytes) in self.device.variables(id) {
             self.memory.insert(
                 address,
                 Allocation {
                     bytes,
-                    kind: AllocationKind::Variable,
+                    kind,
                     context,
                     number: 0,
                     pages: None,
                 },
             );
+        }
+        if let Some(range) = self.exposed_variables(id, is_managed) {
+            let exposed = self.expose_variables(&range, true);
+            exposed.map_err(|status| LoadError::new(status, "the variables cannot be mapped"))?;
         }
         Ok(self.modules.insert(LoadedModule {
             id,
@@ -104,9 +122,31 @@ impl Driver {
         }))
     }
 
+    /// The pages with the variables of a module that has managed variables.
+    fn exposed_variables(&self, id: ModuleId, is_managed: bool) -> Option<Range<u64>> {
+        let variables = || self.device.variables(id).filter(|_| is_managed);
+        let start = variables().map(|(_, address, _)| address).min()?;
+        let end = variables()
+            .map(|(_, address, bytes)| address + bytes)
+            .max()?;
+        Some(start / LARGE_PAGE * LARGE_PAGE..end.next_multiple_of(LARGE_PAGE))
+    }
+
+    /// Makes the variables of a module accessible for the program, or inaccessible.
+    fn expose_variables(&mut self, pages: &Range<u64>, accessible: bool) -> Outcome<()> {
+        let arena = &self.memory.arena;
+        let exposed = arena.expose(pages.start, pages.end - pages.start, accessible);
+        exposed.map_err(|_| Status::OUT_OF_MEMORY)
+    }
+
     /// Unloads a module, with its kernels and variables.
     pub(crate) fn unload(&mut self, handle: Raw) -> Outcome<()> {
         let loaded = self.modules.remove(handle)?;
+        let attributes = loaded.module.declarations().attributes();
+        let is_managed = attributes.contains(&Attribute::Managed);
+        if let Some(range) = self.exposed_variables(loaded.id, is_managed) {
+            self.expose_variables(&range, false)?;
+        }
         for (_, address, _) in self.device.variables(loaded.id) {
             self.memory.remove(address);
         }

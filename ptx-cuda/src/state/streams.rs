@@ -60,6 +60,16 @@ impl Driver {
         }))
     }
 
+    /// Creates an event.
+    pub(crate) fn create_event(&mut self, flags: u32) -> Outcome<Raw> {
+        let context = self.current_context()?;
+        Ok(self.events.insert(Event {
+            flags,
+            recorded: None,
+            context,
+        }))
+    }
+
     /// Checks the handle of a stream.
     pub(crate) fn check_stream(&self, stream: Raw) -> Outcome<()> {
         match stream {

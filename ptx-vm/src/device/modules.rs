@@ -42,16 +42,13 @@ pub(super) struct LoadedModule<'m> {
     pub(super) sites: [OnceLock<Arc<Sites>>; 2],
     /// The variables that instructions access.
     pub(super) objects: OnceLock<Arc<Objects>>,
+    /// The addresses that were allocated for the variables in `.global` and `.const`.
+    memory: Range<u64>,
 }
 
 impl LoadedModule<'_> {
     pub(super) fn module(&self) -> &Module {
         (*self.module).borrow()
-    }
-
-    /// The addresses of the variables in `.global` and `.const`.
-    fn memory(&self) -> Range<u64> {
-        self.program.variables.range.clone().unwrap_or_default()
     }
 }
 
@@ -87,7 +84,29 @@ impl<'m> Device<'m> {
         &mut self,
         module: impl Borrow<Module> + Send + Sync + 'm,
     ) -> Result<ModuleId, RunError> {
-        let id = self.insert(Box::new(module));
+        self.load_with_alignment(module, 1)
+    }
+
+    /// Loads a module like [`load`](Self::load), with the variables on pages of `page_bytes` bytes, a power of two, that contain nothing else: a host that shares its memory with
+    /// the device makes them accessible for a program, as managed variables are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load).
+    pub fn load_on_own_pages(
+        &mut self,
+        module: impl Borrow<Module> + Send + Sync + 'm,
+        page_bytes: u64,
+    ) -> Result<ModuleId, RunError> {
+        self.load_with_alignment(module, page_bytes)
+    }
+
+    fn load_with_alignment(
+        &mut self,
+        module: impl Borrow<Module> + Send + Sync + 'm,
+        alignment: u64,
+    ) -> Result<ModuleId, RunError> {
+        let id = self.insert(Box::new(module), alignment);
         match self.loaded(id) {
             Ok(_) => Ok(id),
             Err(error) => {
@@ -97,13 +116,19 @@ impl<'m> Device<'m> {
         }
     }
 
-    /// Loads a module; if that is impossible, its launches fail.
-    pub(crate) fn insert(&mut self, module: AnyModule<'m>) -> ModuleId {
+    /// Loads a module; if that is impossible, its launches fail. The address and the size of the memory of its variables are multiples of `alignment`, a power of two.
+    pub(crate) fn insert(&mut self, module: AnyModule<'m>, alignment: u64) -> ModuleId {
+        let mut allocated = 0..0;
         let (memory, state) = (&mut self.memory, &mut self.state);
         let ir: &Module = (*module).borrow();
         let placement = Placement {
             code: state.next_code,
-            allocate: &mut |bytes, align| memory.allocate(bytes, align),
+            allocate: &mut |bytes, align| {
+                let rounded = bytes.checked_next_multiple_of(alignment)?;
+                let start = memory.allocate(rounded, align.max(alignment))?;
+                allocated = start..start + rounded;
+                Some(start)
+            },
         };
         let program = Program::new(ir, placement);
         state.next_code += CODE_BYTES * (ir.functions().len() as u64 + 1);
@@ -128,10 +153,12 @@ impl<'m> Device<'m> {
             fault,
             sites: Default::default(),
             objects: OnceLock::new(),
+            memory: allocated.clone(),
         };
         // A variable without an initial value is zero.
-        let range = loaded.memory();
-        state.written.insert(range.start, range.end - range.start);
+        state
+            .written
+            .insert(allocated.start, allocated.end - allocated.start);
         let id = ModuleId(state.next_module);
         state.next_module += 1;
         state.modules.insert(id.0, Arc::new(loaded));
@@ -156,7 +183,7 @@ impl<'m> Device<'m> {
         let Some(loaded) = self.state.modules.remove(&module.0) else {
             return false;
         };
-        let range = loaded.memory();
+        let range = loaded.memory.clone();
         for (_, start, end) in &loaded.program.variables.ranges {
             self.state.allocations.remove(*start);
             self.state.textures.remove_variables(*start..*end);
