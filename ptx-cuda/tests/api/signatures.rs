@@ -149,6 +149,9 @@ fn exported(folder: &Path) -> Signatures {
     signatures
 }
 
+/// Functions with other parameters in CUDA 12, for which the library has the parameters of both.
+const OTHER_IN_CUDA_12: [&str; 1] = ["cudaMemPrefetchAsync"];
+
 #[test]
 fn signatures_are_those_of_the_headers() {
     let Some(include) = std::env::var_os("CUDA_INCLUDE") else {
@@ -189,7 +192,10 @@ fn signatures_are_those_of_the_headers() {
     let mut compared = 0;
     let mut differences = Vec::new();
     for (name, sizes) in &found {
-        if let Some(expected) = wanted.get(name) {
+        if let Some(expected) = wanted
+            .get(name)
+            .filter(|_| !OTHER_IN_CUDA_12.contains(&name.as_str()))
+        {
             compared += 1;
             if expected != sizes {
                 differences.push(format!("{name}: expected {expected:?}, found {sizes:?}"));
