@@ -32,7 +32,7 @@ fn bytes_in_c(parameter: &str, four_bytes: &[String]) -> usize {
         12
     } else if words
         .iter()
-        .any(|word| four_bytes.iter().any(|name| name == word))
+        .any(|word| word.ends_with("ID") || four_bytes.iter().any(|name| name == word))
     {
         4
     } else {
