@@ -1,6 +1,9 @@
 //! The attributes of the device and of kernels, and the limits of a context.
 
-use super::Driver;
+use ptx_dataflow::function_dataflow::FunctionDataflow;
+use ptx_ir::facts::ModuleFacts;
+
+use super::{Driver, Kernel};
 use crate::config::Capability;
 use crate::handles::Raw;
 use crate::status::{Outcome, Status};
@@ -68,8 +71,10 @@ mod kernel_attribute {
     pub(super) const COUNT: u32 = 16;
 }
 
-/// The registers of a thread that the driver reports: the machine has no limit, and does not know what a compiler would use.
-const REGISTERS: i32 = 32;
+/// Registers are allocated in groups of this many.
+const REGISTER_GROUP: u32 = 8;
+/// The fewest and the most registers of a thread.
+const REGISTER_LIMITS: (u32, u32) = (16, 255);
 
 impl Driver {
     /// The value of an attribute of a kernel.
@@ -85,10 +90,26 @@ impl Driver {
             a::CONST_SIZE_BYTES => to_i32(kernel.constant_bytes),
             a::SHARED_SIZE_BYTES => to_i32(kernel.shared_bytes),
             a::LOCAL_SIZE_BYTES => to_i32(kernel.stack_bytes),
-            a::NUM_REGS => REGISTERS,
+            a::NUM_REGS => self.registers(kernel) as i32,
             a::PTX_VERSION | a::BINARY_VERSION => self.config.capability.number() as i32,
             a::MAX_DYNAMIC_SHARED_SIZE_BYTES => to_i32(kernel.dynamic_shared_limit.into()),
             other => kernel.attributes.get(&other).copied().unwrap_or(0),
+        })
+    }
+
+    /// An estimate of the registers of a thread: those that are live at the same time at most. A compiler may use fewer or more.
+    fn registers(&self, kernel: &Kernel) -> u32 {
+        *kernel.registers.get_or_init(|| {
+            let loaded = self.modules.get(kernel.module).ok();
+            let live: Option<u32> = loaded.and_then(|loaded| {
+                let function = loaded.module.function(&kernel.name)?;
+                let facts = ModuleFacts::new(&loaded.module);
+                let dataflow = FunctionDataflow::new(facts.function(function)?);
+                Some(dataflow.pressure().units)
+            });
+            let (fewest, most) = REGISTER_LIMITS;
+            let rounded = live.unwrap_or(0).next_multiple_of(REGISTER_GROUP);
+            rounded.clamp(fewest, most)
         })
     }
 

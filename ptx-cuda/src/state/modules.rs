@@ -1,5 +1,6 @@
 //! Loaded modules and their kernels.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub(crate) struct Kernel {
     pub(crate) constant_bytes: u64,
     /// The threads that a block may have.
     pub(crate) block_threads: u64,
+    /// An estimate of the registers of a thread, once it was asked for.
+    pub(crate) registers: OnceCell<u32>,
     /// The dynamic shared memory that a launch may have at most.
     pub(crate) dynamic_shared_limit: u32,
     /// The attributes that the program set, by their numbers.
@@ -178,6 +181,7 @@ impl Driver {
             stack_bytes: resources.stack_bytes,
             constant_bytes: resources.constant_bytes,
             block_threads: resources.block_threads.into(),
+            registers: OnceCell::new(),
             dynamic_shared_limit: SHARED_WITHOUT_ATTRIBUTE
                 .saturating_sub(resources.shared_bytes as u32),
             attributes: HashMap::new(),
