@@ -67,9 +67,9 @@ pub use schedule::{Schedule, UnknownSchedule};
 pub use structure::StructArgument;
 pub use tensor::{TensorElement, TensorFill, TensorInterleave, TensorMap, TensorMapError};
 pub use texture::{
-    AddressMode, Array, ArrayDescription, ChannelType, ColorEncoding, Comparison, Coordinates,
-    CubeEdges, Extent, FilterMode, ReadMode, Sampler, TexelBox, TexelFormat, TextureDescription,
-    TextureError,
+    AddressMode, Array, ArrayDescription, ArrayPart, ChannelType, ColorEncoding, Comparison,
+    Coordinates, CubeEdges, Extent, FilterMode, ReadMode, Sampler, TexelBox, TexelFormat,
+    TextureDescription, TextureError,
 };
 pub use trace::{
     AccessUse, ExecutedStep, RegisterValues, StepAccess, StepGrid, StepObserver, StepPlace,

@@ -1,8 +1,8 @@
 //! Textures, samplers and surfaces of a device with a kernel of variables.
 
 use ptxkit::vm::{
-    AddressMode, ArrayDescription, ChannelType, Checker, Coordinates, Device, Extent, FilterMode,
-    Launch, Machine, ReadMode, Sampler, TexelBox, TexelFormat, TextureDescription,
+    AddressMode, ArrayDescription, ArrayPart, ChannelType, Checker, Coordinates, Device, Extent,
+    FilterMode, Launch, Machine, ReadMode, Sampler, TexelBox, TexelFormat, TextureDescription,
 };
 
 /// `[out]` is texel `%tid.x` of `image`.
@@ -93,4 +93,26 @@ fn a_device_creates_all_kinds_of_objects() {
     device.destroy_array(array).unwrap();
     let layers = ArrayDescription::new(Extent::Line { width: 4 }, format).layers(3);
     assert!(device.create_array(&layers.samples(4)).is_err());
+}
+
+#[test]
+fn a_texture_reads_a_part_of_an_array() {
+    let module = ptx_parse::parse_str(READER).into_result().unwrap();
+    let mut device = Device::new();
+    let loaded = device.load(&module).unwrap();
+    assert!(device.is_surface_variable(loaded, "target"));
+    assert!(!device.is_surface_variable(loaded, "image"));
+    let format = TexelFormat::new(ChannelType::U32, 1);
+    let lines = ArrayDescription::new(Extent::Line { width: 4 }, format).layers(2);
+    let array = device.create_array(&lines).unwrap();
+    assert_eq!(lines.memory_bytes().unwrap(), 32);
+    let (start, bytes) = device.array_memory(array).unwrap();
+    assert_eq!(bytes, 32);
+    assert_eq!(device.array_row(array, 0, 1, [0, 0]), Some(start + 16));
+    let part = ArrayPart::levels(0..1)
+        .layers(1..2)
+        .format(TexelFormat::new(ChannelType::U8, 4));
+    let points = TextureDescription::new(Sampler::default());
+    let texture = device.create_texture_of_part(array, &part, &points);
+    assert!(texture.is_ok());
 }

@@ -7,6 +7,7 @@ mod modules;
 mod residency;
 mod running;
 mod snapshot;
+mod texture_parts;
 mod textures;
 
 use std::collections::BTreeMap;

@@ -194,7 +194,7 @@ impl Device<'_> {
         self.add_texture(array, description)
     }
 
-    fn add_texture(
+    pub(super) fn add_texture(
         &mut self,
         array: Arc<ArrayData>,
         description: &TextureDescription,
@@ -311,7 +311,7 @@ impl Device<'_> {
     }
 
     /// The address of a variable or of an element of an array.
-    fn opaque_address(&self, module: ModuleId, name: &str) -> Result<u64, TextureError> {
+    pub(super) fn opaque_address(&self, module: ModuleId, name: &str) -> Result<u64, TextureError> {
         let element = name.strip_suffix(']').and_then(|name| name.split_once('['));
         let (variable, index) = match element {
             Some((variable, index)) => (variable, index.parse::<u32>().ok()),

@@ -5,6 +5,7 @@ mod cube;
 mod declared;
 mod description;
 mod format;
+mod part;
 mod query;
 mod sample;
 mod store;
@@ -16,6 +17,7 @@ pub use description::{
 };
 pub(crate) use format::single_to_half;
 pub use format::{ChannelType, TexelFormat};
+pub use part::ArrayPart;
 pub(crate) use query::{is_query, property};
 pub(crate) use sample::{Detail, Lookup, Position, Sampled, TexelAddress, Texels, View};
 pub(crate) use store::{

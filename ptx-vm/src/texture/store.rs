@@ -8,6 +8,7 @@ use ptx_ir::Module;
 
 use super::declared::{DeclaredProperties, opaque_variables};
 use super::description::{ArrayDescription, Sampler, TexelBox, TextureDescription, TextureError};
+use super::part::ArrayPart;
 use super::sample::TexelAddress;
 use crate::program::Variables;
 use ptx_isa::ScalarType;
@@ -53,10 +54,17 @@ impl OpaqueKind {
     }
 }
 
-/// The memory of an array, or linear memory that is read as a texture.
+/// The memory of an array or of a part of one, or linear memory that is read as a texture.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ArrayData {
+    /// The levels and layers that accesses see.
     pub(crate) description: ArrayDescription,
+    /// The array in memory, of which `description` may be a part.
+    layout: ArrayDescription,
+    /// The level of the array in memory that is level 0.
+    first_level: u32,
+    /// The layer or face of the array in memory that is the first one.
+    first_image: u32,
     /// The address in global memory.
     address: u64,
     /// The number of bytes from a row of the base level to the next one, if it is not the default.
@@ -71,6 +79,9 @@ impl ArrayData {
     pub(crate) const fn new(description: ArrayDescription, address: u64) -> Self {
         Self {
             description,
+            layout: description,
+            first_level: 0,
+            first_image: 0,
             address,
             pitch: None,
             is_linear: false,
@@ -79,49 +90,76 @@ impl ArrayData {
     }
 
     /// Linear memory of the program, with a distance between rows.
-    pub(crate) const fn linear(
-        description: ArrayDescription,
-        address: u64,
-        pitch: Option<u64>,
-    ) -> Self {
+    pub(crate) fn linear(description: ArrayDescription, address: u64, pitch: Option<u64>) -> Self {
         Self {
-            description,
-            address,
             pitch,
             is_linear: true,
-            absent: Vec::new(),
+            ..Self::new(description, address)
         }
+    }
+
+    /// A part of the array.
+    pub(crate) fn part(&self, part: &ArrayPart) -> Result<Self, TextureError> {
+        let description = part.describe(&self.description)?;
+        let images_of_layer = if description.extent.is_cube() { 6 } else { 1 };
+        let first_level = part.levels.start;
+        let first_image = images_of_layer * part.layers.as_ref().map_or(0, |layers| layers.start);
+        let absent = self.absent.iter().filter_map(|absent| {
+            let level = absent.level.checked_sub(first_level)?;
+            let layer = match absent.layer {
+                Some(layer) => Some(layer.checked_sub(first_image)?),
+                None => None,
+            };
+            Some(TexelBox {
+                level,
+                layer,
+                ..*absent
+            })
+        });
+        Ok(Self {
+            description,
+            first_level: self.first_level + first_level,
+            first_image: self.first_image + first_image,
+            absent: absent.collect(),
+            ..self.clone()
+        })
     }
 
     /// The bytes of the texels of a row of a level.
     pub(crate) fn row_bytes(&self, level: u32) -> u64 {
-        let [width, ..] = self.description.level_size(level).map(u64::from);
-        width * u64::from(self.description.samples) * u64::from(self.description.format.bytes())
+        row_bytes(&self.description, level)
     }
 
-    /// The bytes from a row of a level to the next one.
+    /// The bytes from a row of a level of the array in memory to the next one.
     fn row_stride(&self, level: u32) -> u64 {
-        let stride = self.row_bytes(level).next_multiple_of(ROW_ALIGN);
+        let stride = row_bytes(&self.layout, level).next_multiple_of(ROW_ALIGN);
         self.pitch.unwrap_or(stride)
     }
 
-    /// The bytes of a level with the padding of its rows.
+    /// The bytes of a level of the array in memory, with the padding of its rows.
     fn padded_level_bytes(&self, level: u32) -> u64 {
-        let [_, height, depth] = self.description.level_size(level).map(u64::from);
-        self.row_stride(level) * height * depth * u64::from(self.description.images())
+        let [_, height, depth] = self.layout.level_size(level).map(u64::from);
+        self.row_stride(level) * height * depth * u64::from(self.layout.images())
     }
 
-    /// The number of bytes of all levels.
+    /// The address and the number of bytes of the array in memory.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        (self.address, self.bytes())
+    }
+
+    /// The number of bytes of all levels of the array in memory.
     pub(crate) fn bytes(&self) -> u64 {
-        let levels = 0..self.description.levels;
+        let levels = 0..self.layout.levels;
         levels.map(|level| self.padded_level_bytes(level)).sum()
     }
 
     /// The address of the first byte of a row of a level, by the number of its image, and its z and y.
     pub(crate) fn row(&self, level: u32, image: u32, [y, z]: [u32; 2]) -> u64 {
-        let [_, height, depth] = self.description.level_size(level).map(u64::from);
+        let level = self.first_level + level;
+        let image = u64::from(self.first_image) + u64::from(image);
+        let [_, height, depth] = self.layout.level_size(level).map(u64::from);
         let start: u64 = (0..level).map(|l| self.padded_level_bytes(l)).sum();
-        let slice = u64::from(image) * depth + u64::from(z);
+        let slice = image * depth + u64::from(z);
         let row = slice * height + u64::from(y);
         self.address + start + row * self.row_stride(level)
     }
@@ -156,6 +194,24 @@ impl ArrayData {
         }
         self.absent.push(part);
         Ok(())
+    }
+}
+
+/// The bytes of the texels of a row of a level.
+fn row_bytes(description: &ArrayDescription, level: u32) -> u64 {
+    let [width, ..] = description.level_size(level).map(u64::from);
+    width * u64::from(description.samples) * u64::from(description.format.bytes())
+}
+
+impl ArrayDescription {
+    /// The bytes of device memory that an array takes. Its rows begin at multiples of 16 bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the sizes are beyond the limits of the driver.
+    pub fn memory_bytes(&self) -> Result<u64, TextureError> {
+        self.check()?;
+        Ok(ArrayData::new(*self, 0).bytes())
     }
 }
 

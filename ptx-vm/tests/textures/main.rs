@@ -7,6 +7,7 @@ mod destroyed;
 mod formats;
 mod kernels;
 mod levels;
+mod parts;
 mod properties;
 mod reads;
 mod reference;
