@@ -82,9 +82,106 @@ pub extern "C" fn cuMemcpyPeerAsync(
     linear("cuMemcpyPeerAsync", to, from, bytes, Some(stream))
 }
 
+/// The result of a function that copies bytes of arrays that follow each other. `divides` is an array whose elements have a size that divides the number of bytes.
+fn array_bytes(
+    name: &str,
+    [from, to]: [Place; 2],
+    bytes: usize,
+    divides: Option<Raw>,
+    stream: Option<Raw>,
+) -> Status {
+    enqueue(name, stream.unwrap_or(DEFAULT_STREAM), |driver| {
+        if stream.is_none() {
+            driver.synchronize()?;
+        }
+        let bytes = bytes as u64;
+        if let Some(array) = divides
+            && !bytes.is_multiple_of(driver.arrays.get(array)?.element_bytes())
+        {
+            return Err(Status::INVALID_VALUE);
+        }
+        let region = Region {
+            bytes,
+            rows: 1,
+            layers: 1,
+        };
+        let copy = Copy { from, to, region };
+        driver.check_copy(&copy)?;
+        Ok(Operation::Copy(copy))
+    })
+}
+
+/// The bytes of an array from an offset on.
+const fn in_array(array: Raw, offset: usize) -> Place {
+    Place::ArrayBytes {
+        array,
+        offset: offset as u64,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyHtoA_v2(to: Raw, offset: usize, from: usize, bytes: usize) -> Status {
+    let places = [Place::linear(from as u64), in_array(to, offset)];
+    array_bytes("cuMemcpyHtoA_v2", places, bytes, None, None)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyHtoAAsync_v2(
+    to: Raw,
+    offset: usize,
+    from: usize,
+    bytes: usize,
+    stream: Raw,
+) -> Status {
+    let places = [Place::linear(from as u64), in_array(to, offset)];
+    array_bytes("cuMemcpyHtoAAsync_v2", places, bytes, None, Some(stream))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyAtoH_v2(to: usize, from: Raw, offset: usize, bytes: usize) -> Status {
+    let places = [in_array(from, offset), Place::linear(to as u64)];
+    array_bytes("cuMemcpyAtoH_v2", places, bytes, None, None)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyAtoHAsync_v2(
+    to: usize,
+    from: Raw,
+    offset: usize,
+    bytes: usize,
+    stream: Raw,
+) -> Status {
+    let places = [in_array(from, offset), Place::linear(to as u64)];
+    array_bytes("cuMemcpyAtoHAsync_v2", places, bytes, None, Some(stream))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyDtoA_v2(to: Raw, offset: usize, from: u64, bytes: usize) -> Status {
+    let places = [Place::linear(from), in_array(to, offset)];
+    array_bytes("cuMemcpyDtoA_v2", places, bytes, None, None)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyAtoD_v2(to: u64, from: Raw, offset: usize, bytes: usize) -> Status {
+    let places = [in_array(from, offset), Place::linear(to)];
+    array_bytes("cuMemcpyAtoD_v2", places, bytes, Some(from), None)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyAtoA_v2(
+    to: Raw,
+    to_offset: usize,
+    from: Raw,
+    from_offset: usize,
+    bytes: usize,
+) -> Status {
+    let places = [in_array(from, from_offset), in_array(to, to_offset)];
+    array_bytes("cuMemcpyAtoA_v2", places, bytes, Some(from), None)
+}
+
 /// The place of one end of a copy of rows.
-fn place_2d(place: &Place2d) -> Outcome<Place> {
-    place_3d(&Place3d {
+fn place_2d(place: &Place2d, region: Region) -> Outcome<Place> {
+    let place = Place3d {
         x_bytes: place.x_bytes,
         y: place.y,
         z: 0,
@@ -96,38 +193,57 @@ fn place_2d(place: &Place2d) -> Outcome<Place> {
         reserved: 0,
         pitch: place.pitch,
         height: 0,
-    })
+    };
+    place_3d(&place, region)
 }
 
-/// The place of one end of a copy of layers.
-fn place_3d(place: &Place3d) -> Outcome<Place> {
+/// The place of one end of a copy of layers. A pitch or a height of 0 is that of a region whose rows or layers follow each other.
+fn place_3d(place: &Place3d, region: Region) -> Outcome<Place> {
+    let invalid = Status::INVALID_VALUE;
+    if place.level != 0 {
+        return Err(invalid);
+    }
+    let [x, y, z] = [place.x_bytes, place.y, place.z].map(|position| position as u64);
     let base = match place.memory_type {
         memory_type::HOST => place.host as u64,
         memory_type::DEVICE | memory_type::UNIFIED => place.device,
         memory_type::ARRAY => {
             return Ok(Place::Array {
                 array: place.array,
-                position: [place.x_bytes as u64, place.y as u64, place.z as u64],
+                position: [x, y, z],
             });
         }
-        _ => return Err(Status::INVALID_VALUE),
+        _ => return Err(invalid),
     };
-    let row = place.pitch as u64;
-    let layer = row
-        .checked_mul(place.height as u64)
-        .ok_or(Status::INVALID_VALUE)?;
-    let rows = (place.y as u64).checked_mul(row);
-    let layers = (place.z as u64).checked_mul(layer);
-    let offset = rows
-        .zip(layers)
-        .and_then(|(rows, layers)| rows.checked_add(layers));
-    let offset = offset.and_then(|offset| offset.checked_add(place.x_bytes as u64));
+    let row = distance(place.pitch as u64, x, region.bytes)?;
+    if row > MAX_PITCH {
+        return Err(invalid);
+    }
+    let height = distance(place.height as u64, y, region.rows)?;
+    let layer = row.checked_mul(height).ok_or(invalid)?;
+    let offset = y
+        .checked_mul(row)
+        .zip(z.checked_mul(layer))
+        .and_then(|(rows, layers)| rows.checked_add(layers)?.checked_add(x));
     let address = offset.and_then(|offset| base.checked_add(offset));
     Ok(Place::Address {
-        address: address.ok_or(Status::INVALID_VALUE)?,
+        address: address.ok_or(invalid)?,
         row,
         layer,
     })
+}
+
+/// The largest distance between rows: `CU_DEVICE_ATTRIBUTE_MAX_PITCH`.
+const MAX_PITCH: u64 = i32::MAX as u64;
+
+/// The distance between rows in bytes, or between layers in rows, which must contain the region.
+fn distance(specified: u64, start: u64, length: u64) -> Outcome<u64> {
+    let least = start.checked_add(length).ok_or(Status::INVALID_VALUE)?;
+    match specified {
+        0 => Ok(least),
+        specified if specified < least => Err(Status::INVALID_VALUE),
+        specified => Ok(specified),
+    }
 }
 
 /// The result of a function that copies rows or layers.
@@ -144,27 +260,29 @@ fn shaped(name: &str, stream: Option<Raw>, copy: impl FnOnce() -> Outcome<Copy>)
 
 fn copy_2d(copy: Option<&Copy2d>) -> Outcome<Copy> {
     let copy = given(copy)?;
+    let region = Region {
+        bytes: copy.width_bytes as u64,
+        rows: copy.height as u64,
+        layers: 1,
+    };
     Ok(Copy {
-        from: place_2d(&copy.from)?,
-        to: place_2d(&copy.to)?,
-        region: Region {
-            bytes: copy.width_bytes as u64,
-            rows: copy.height as u64,
-            layers: 1,
-        },
+        from: place_2d(&copy.from, region)?,
+        to: place_2d(&copy.to, region)?,
+        region,
     })
 }
 
 pub(crate) fn copy_3d(copy: Option<&Copy3d>) -> Outcome<Copy> {
     let copy = given(copy)?;
+    let region = Region {
+        bytes: copy.width_bytes as u64,
+        rows: copy.height as u64,
+        layers: copy.depth as u64,
+    };
     Ok(Copy {
-        from: place_3d(&copy.from)?,
-        to: place_3d(&copy.to)?,
-        region: Region {
-            bytes: copy.width_bytes as u64,
-            rows: copy.height as u64,
-            layers: copy.depth as u64,
-        },
+        from: place_3d(&copy.from, region)?,
+        to: place_3d(&copy.to, region)?,
+        region,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The functions of the driver API. NVIDIA's documentation of the CUDA driver API describes them; the comments here state what differs.
 
+pub mod array;
 pub mod context;
 pub mod copy;
 pub mod device;
@@ -15,4 +16,8 @@ pub mod pool;
 pub mod proc_address;
 pub mod profiler;
 pub mod stream;
+pub mod surface;
+pub mod tensor_map;
+pub mod texture;
+pub mod texture_reference;
 pub mod version;

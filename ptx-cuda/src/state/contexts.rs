@@ -119,6 +119,8 @@ impl Driver {
         for event in handles_of(self.events.iter().map(|(h, o)| (h, o.context)), context) {
             let _ = self.events.remove(event);
         }
+        self.destroy_textures_of(context);
+        self.destroy_arrays_of(context);
         for address in self.memory.of_context(context) {
             let _ = self.free(address);
         }

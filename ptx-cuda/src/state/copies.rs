@@ -1,6 +1,6 @@
 //! Copies and fills of memory.
 
-use super::Driver;
+use super::{CudaArray, Driver};
 use crate::caller;
 use crate::handles::Raw;
 use crate::status::{Outcome, Status};
@@ -11,7 +11,9 @@ pub(crate) enum Place {
     /// An address of the device or of the host, and the distances in bytes between rows and between layers.
     Address { address: u64, row: u64, layer: u64 },
     /// An array, and the position in it: bytes, rows and layers.
-    Array { array: usize, position: [u64; 3] },
+    Array { array: Raw, position: [u64; 3] },
+    /// The bytes of an array without padding, from an offset on. Rows follow each other, then layers.
+    ArrayBytes { array: Raw, offset: u64 },
 }
 
 impl Place {
@@ -74,16 +76,31 @@ pub(crate) struct Fill {
 impl Driver {
     /// Checks both ends of a copy, as a function does before it appends the copy to a stream.
     pub(crate) fn check_copy(&self, copy: &Copy) -> Outcome<()> {
+        let region = copy.region;
+        if region.bytes == 0 || region.rows == 0 || region.layers == 0 {
+            return Ok(());
+        }
         for place in [copy.from, copy.to] {
-            let Region {
-                bytes,
-                rows,
-                layers,
-            } = copy.region;
-            if bytes > 0 && rows > 0 && layers > 0 && matches!(place, Place::Address { .. }) {
-                self.memory.view(row_address(place, 0, 0)?, bytes)?;
-                self.memory
-                    .view(row_address(place, rows - 1, layers - 1)?, bytes)?;
+            match place {
+                Place::Address { .. } => {
+                    let last = row_address(place, region.rows - 1, region.layers - 1)?;
+                    for address in [row_address(place, 0, 0)?, last] {
+                        self.memory.view(address, region.bytes)?;
+                    }
+                }
+                Place::Array { array, position } => {
+                    check_box(self.arrays.get(array)?, position, region)?;
+                }
+                Place::ArrayBytes { array, offset } => {
+                    let array = self.arrays.get(array)?;
+                    let all = array.row_bytes() * array.rows().iter().product::<u64>();
+                    let end = offset.checked_add(region.bytes);
+                    if end.is_none_or(|end| end > all)
+                        || !offset.is_multiple_of(array.element_bytes())
+                    {
+                        return Err(Status::INVALID_VALUE);
+                    }
+                }
             }
         }
         Ok(())
@@ -126,17 +143,63 @@ impl Driver {
         } = copy.region;
         for layer in 0..layers {
             for row in 0..rows {
-                let from = row_address(copy.from, row, layer)?;
-                let to = row_address(copy.to, row, layer)?;
-                let source = self.memory.view(from, bytes)?;
-                let target = self.memory.view(to, bytes)?;
-                caller::copy(source, target, bytes as usize);
-                if self.memory.arena.contains(to) {
-                    self.device.set_written(to, bytes);
+                let mut done = 0;
+                while done < bytes {
+                    let from = self.run(copy.from, [row, layer], done, bytes - done)?;
+                    let to = self.run(copy.to, [row, layer], done, bytes - done)?;
+                    let length = from.bytes.min(to.bytes);
+                    caller::copy(from.view, to.view, length as usize);
+                    if let Some(address) = to.device {
+                        self.device.set_written(address, length);
+                    }
+                    done += length;
                 }
             }
         }
         Ok(())
+    }
+
+    /// The bytes of a row of a place from an offset on, at most `bytes`.
+    fn run(&self, place: Place, [row, layer]: [u64; 2], offset: u64, bytes: u64) -> Outcome<Run> {
+        let invalid = Status::INVALID_VALUE;
+        let (handle, [x, y, z]) = match place {
+            Place::Address { .. } => {
+                let start = row_address(place, row, layer)?;
+                let address = start.checked_add(offset).ok_or(invalid)?;
+                return Ok(Run {
+                    view: self.memory.view(address, bytes)?,
+                    bytes,
+                    device: self.memory.arena.contains(address).then_some(address),
+                });
+            }
+            Place::Array {
+                array,
+                position: [x, y, z],
+            } => (array, [x + offset, y + row, z + layer]),
+            Place::ArrayBytes {
+                array,
+                offset: start,
+            } => {
+                let row_bytes = self.arrays.get(array)?.row_bytes();
+                let [height, _] = self.arrays.get(array)?.rows();
+                let number = (start + offset) / row_bytes;
+                let position = [
+                    (start + offset) % row_bytes,
+                    number % height,
+                    number / height,
+                ];
+                (array, position)
+            }
+        };
+        let array = self.arrays.get(handle)?;
+        let left = array.row_bytes().checked_sub(x).filter(|left| *left > 0);
+        let bytes = left.ok_or(invalid)?.min(bytes);
+        let address = self.array_row(array, y, z)? + x;
+        Ok(Run {
+            view: self.memory.arena.machine_view(address),
+            bytes,
+            device: Some(address),
+        })
     }
 
     /// Fills memory.
@@ -163,6 +226,31 @@ impl Driver {
     }
 }
 
+/// Bytes that follow each other.
+struct Run {
+    /// The address in this process.
+    view: usize,
+    bytes: u64,
+    /// The address on the device, if it is memory of the device.
+    device: Option<u64>,
+}
+
+/// Checks that a copy is within an array, and begins at an element.
+fn check_box(array: &CudaArray, position: [u64; 3], region: Region) -> Outcome<()> {
+    let [height, depth] = array.rows();
+    let sizes = [array.row_bytes(), height, depth];
+    let lengths = [region.bytes, region.rows, region.layers];
+    let is_within = (0..3).all(|dimension| {
+        let end = position[dimension].checked_add(lengths[dimension]);
+        end.is_some_and(|end| end <= sizes[dimension])
+    });
+    if is_within && position[0].is_multiple_of(array.element_bytes()) {
+        Ok(())
+    } else {
+        Err(Status::INVALID_VALUE)
+    }
+}
+
 /// The bytes that a fill writes at once, a multiple of the width of every value.
 const PATTERN: usize = 4096;
 
@@ -180,6 +268,6 @@ fn row_address(place: Place, row: u64, layer: u64) -> Outcome<u64> {
             let offset = offset.ok_or(Status::INVALID_VALUE)?;
             address.checked_add(offset).ok_or(Status::INVALID_VALUE)
         }
-        Place::Array { .. } => Err(Status::NOT_SUPPORTED),
+        Place::Array { .. } | Place::ArrayBytes { .. } => Err(Status::INVALID_VALUE),
     }
 }

@@ -73,6 +73,7 @@ impl Driver {
     /// Runs a kernel to its end. An error of the kernel becomes that of the context, so that later functions return it, as on a GPU.
     pub(crate) fn launch(&mut self, launch: &KernelLaunch) -> Outcome<()> {
         self.check_launch(launch)?;
+        self.bind_changed_references()?;
         let kernel = self.kernels.get(launch.kernel)?;
         let (module, id) = (kernel.module, kernel.id);
         let mut request = Launch::new(&*kernel.name);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Driver;
+use super::{ARRAY_ALIGNMENT, Driver};
 use crate::arena::{Arena, LARGE_PAGE, page_bytes};
 use crate::handles::Raw;
 use crate::status::{Outcome, Status};
@@ -200,7 +200,9 @@ impl Driver {
             pages = Some((address, rounded));
             address
         } else {
-            self.device.allocate(bytes).ok_or(no_memory)?
+            let alignment = ARRAY_ALIGNMENT as u64;
+            let address = self.device.allocate_aligned(bytes, alignment);
+            address.ok_or(no_memory)?
         };
         self.memory.insert(
             address,

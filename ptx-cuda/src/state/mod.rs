@@ -1,9 +1,12 @@
-//! The state of the driver: one device, and the objects that programs create. Nothing here knows the C interface.
+//! The state of the driver: one device, and the objects that programs create. Nothing here knows the C interface, but for the descriptors of arrays and textures,
+//! which programs get back as they gave them.
 
+mod arrays;
 pub(crate) mod attributes;
 mod contexts;
 mod copies;
 mod device_library;
+pub(crate) mod formats;
 mod graphs;
 pub(crate) mod images;
 mod launches;
@@ -14,7 +17,9 @@ mod operations;
 mod output;
 mod pools;
 pub(crate) mod registered;
+mod references;
 mod streams;
+mod textures;
 
 use std::collections::HashMap;
 use std::process;
@@ -23,6 +28,7 @@ use std::sync::Arc;
 use ptx_vm::Device;
 
 pub(crate) use contexts::{Context, current};
+pub(crate) use arrays::{ARRAY_ALIGNMENT, CudaArray, Mipmap};
 pub(crate) use copies::{Copy, Fill, Place, Region};
 pub(crate) use launches::{BLOCK_THREADS, KernelLaunch};
 pub(crate) use linkers::{LinkInput, Linker};
@@ -30,7 +36,9 @@ pub(crate) use memory::{Allocation, AllocationKind};
 pub(crate) use modules::{Kernel, LoadedModule};
 pub(crate) use operations::{HostFunction, Operation};
 pub(crate) use pools::Pool;
+pub(crate) use references::References;
 pub(crate) use streams::{DEFAULT_STREAM, Event, Stream};
+pub(crate) use textures::{Resource, Surface, Texture};
 
 use crate::arena::{Arena, ArenaPages};
 use crate::config::Config;
@@ -57,6 +65,13 @@ pub(crate) struct Driver {
     pub(crate) streams: Table<Stream>,
     pub(crate) events: Table<Event>,
     pub(crate) pools: Table<Pool>,
+    pub(crate) arrays: Table<CudaArray>,
+    pub(crate) mipmaps: Table<Mipmap>,
+    /// The textures, by the handles that the machine gave them.
+    pub(crate) textures: HashMap<u64, Texture>,
+    /// The surfaces, by the handles that the machine gave them.
+    pub(crate) surfaces: HashMap<u64, Surface>,
+    pub(crate) references: References,
     /// The pool of functions that name none, once it was needed.
     default_pool: Option<Raw>,
     /// The output of kernels that is not yet written.
@@ -91,6 +106,11 @@ impl Driver {
             streams: Table::default(),
             events: Table::default(),
             pools: Table::default(),
+            arrays: Table::default(),
+            mipmaps: Table::default(),
+            textures: HashMap::new(),
+            surfaces: HashMap::new(),
+            references: References::default(),
             default_pool: None,
             output: Vec::new(),
             limits: HashMap::new(),

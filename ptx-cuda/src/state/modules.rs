@@ -150,6 +150,7 @@ impl Driver {
         if let Some(range) = self.exposed_variables(loaded.id, is_managed) {
             self.expose_variables(&range, false)?;
         }
+        self.forget_references(handle);
         for (_, address, _) in self.device.variables(loaded.id) {
             self.memory.remove(address);
         }
