@@ -3,6 +3,7 @@
 //! The library serves programs for CUDA 12 and for CUDA 13, whose functions have the same names. [`version::major`] says which one a program expects, where the parameters
 //! or the structures differ.
 
+pub mod array;
 mod call;
 mod copy;
 mod copy3d;
@@ -23,6 +24,8 @@ mod pool;
 mod properties;
 mod register;
 mod stream;
+pub mod surface;
 mod symbol;
+pub mod texture;
 pub mod types;
 mod version;

@@ -9,6 +9,7 @@ mod copies;
 mod layout;
 mod reads;
 mod references;
+mod runtime;
 #[path = "../api/session.rs"]
 #[allow(dead_code, reason = "the tests of other functions use the rest")]
 mod session;
