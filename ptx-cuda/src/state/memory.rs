@@ -105,7 +105,7 @@ impl Memory {
     /// Checks that a range of device addresses is within one allocation.
     pub(crate) fn check(&self, address: u64, bytes: u64) -> Outcome<()> {
         let (start, allocation) = self.find(address).ok_or(Status::INVALID_VALUE)?;
-        if address - start + bytes <= allocation.bytes {
+        if bytes <= allocation.bytes.saturating_sub(address - start) {
             Ok(())
         } else {
             Err(Status::INVALID_VALUE)
