@@ -126,3 +126,39 @@ pub struct RuntimeTextureDescriptor {
     pub disable_trilinear_optimization: i32,
     pub seamless_cubemap: i32,
 }
+
+/// `CUmemcpyAttributes`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct CopyAttributes {
+    pub source_order: u32,
+    pub source_location: [u32; 2],
+    pub target_location: [u32; 2],
+    pub flags: u32,
+}
+
+/// The kinds of operands of copies in batches: `CUmemcpy3DOperandType`.
+pub mod operand_type {
+    pub const POINTER: u32 = 1;
+    pub const ARRAY: u32 = 2;
+}
+
+/// `CUmemcpy3DOperand`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct BatchOperand {
+    pub operand_type: u32,
+    /// The union: the address, the length of rows and the height of layers; or the array and the position in it.
+    pub words: [u64; 4],
+}
+
+/// `CUDA_MEMCPY3D_BATCH_OP`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct BatchCopy {
+    pub from: BatchOperand,
+    pub to: BatchOperand,
+    pub extent: [usize; 3],
+    pub source_order: u32,
+    pub flags: u32,
+}

@@ -3,6 +3,7 @@
 pub mod array;
 pub mod context;
 pub mod copy;
+pub mod copy_batch;
 pub mod device;
 pub mod event;
 pub mod fill;

@@ -221,6 +221,42 @@ fn rows() -> Vec<Row> {
             offset_of!(Copy3d, depth),
         ),
         (
+            "sizeof(CUmemcpyAttributes)",
+            24,
+            size_of::<CopyAttributes>(),
+        ),
+        (
+            "offsetof(CUmemcpyAttributes, flags)",
+            20,
+            offset_of!(CopyAttributes, flags),
+        ),
+        ("sizeof(CUmemcpy3DOperand)", 40, size_of::<BatchOperand>()),
+        (
+            "offsetof(CUmemcpy3DOperand, op.array.offset)",
+            16,
+            offset_of!(BatchOperand, words) + 8,
+        ),
+        (
+            "sizeof(CUDA_MEMCPY3D_BATCH_OP)",
+            112,
+            size_of::<BatchCopy>(),
+        ),
+        (
+            "offsetof(CUDA_MEMCPY3D_BATCH_OP, dst)",
+            40,
+            offset_of!(BatchCopy, to),
+        ),
+        (
+            "offsetof(CUDA_MEMCPY3D_BATCH_OP, extent)",
+            80,
+            offset_of!(BatchCopy, extent),
+        ),
+        (
+            "offsetof(CUDA_MEMCPY3D_BATCH_OP, flags)",
+            108,
+            offset_of!(BatchCopy, flags),
+        ),
+        (
             "sizeof(struct cudaChannelFormatDesc)",
             20,
             size_of::<ChannelFormat>(),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails if a function does")]
 
 mod arrays;
+mod batches;
 mod common;
 mod copies;
 mod layout;
