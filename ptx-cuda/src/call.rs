@@ -3,9 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, mem, thread};
 
 use crate::handles::Raw;
-use crate::state::{Driver, Operation};
+use crate::state::{Driver, Operation, Pending, Progress, is_any_blocked};
 use crate::status::{Outcome, Status};
 
 /// The state of the driver, from the first initialization on.
@@ -17,11 +19,15 @@ fn lock() -> MutexGuard<'static, Option<Driver>> {
 
 /// The result of a function of the program or of this library; a panic is an unknown error.
 fn guarded(function: impl FnOnce() -> Outcome<()>) -> Status {
-    match catch_unwind(AssertUnwindSafe(function)) {
-        Ok(Ok(())) => Status::SUCCESS,
-        Ok(Err(status)) => status,
-        Err(_) => Status::UNKNOWN,
+    match guarded_value(function) {
+        Ok(()) => Status::SUCCESS,
+        Err(status) => status,
     }
+}
+
+/// The value of a function of the program or of this library; a panic is an unknown error.
+fn guarded_value<T>(function: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    catch_unwind(AssertUnwindSafe(function)).unwrap_or(Err(Status::UNKNOWN))
 }
 
 /// Initializes the driver if it is not.
@@ -55,6 +61,7 @@ fn log(name: &str, status: Status) {
 
 /// The result of an exported function that uses the state of the driver.
 pub(crate) fn call(name: &str, function: impl FnOnce(&mut Driver) -> Outcome<()>) -> Status {
+    advance();
     let status = guarded(|| with(function));
     log(name, status);
     status
@@ -75,40 +82,113 @@ pub(crate) fn plain(name: &str, function: impl FnOnce() -> Outcome<()>) -> Statu
     status
 }
 
-/// The result of an exported function that appends an operation to a stream: performs it, or records it while the stream is captured.
+/// The result of an exported function that may end the use of user objects, whose destructors are called while the state is not in use.
+pub(crate) fn releasing(name: &str, function: impl FnOnce(&mut Driver) -> Outcome<()>) -> Status {
+    let mut destructors = Vec::new();
+    let status = call(name, |driver| {
+        let result = function(driver);
+        destructors = mem::take(&mut driver.destructors);
+        result
+    });
+    for destructor in destructors {
+        destructor.call(0);
+    }
+    status
+}
+
+/// The result of an exported function that appends an operation to a stream: performs it, records it while the stream is captured, or keeps it while the stream waits.
 pub(crate) fn enqueue(
     name: &str,
     stream: Raw,
     make: impl FnOnce(&mut Driver) -> Outcome<Operation>,
 ) -> Status {
-    plain(name, || {
-        let operation = with(|driver| {
+    advance();
+    let status = plain(name, || {
+        let progress = with(|driver| {
             driver.check_context()?;
             driver.check_stream(stream)?;
             let operation = make(driver)?;
-            driver.captured(stream, operation)
+            match driver.captured(stream, operation)? {
+                Some(operation) => driver.submit(operation, stream),
+                None => Ok(Progress::Done),
+            }
         })?;
-        match operation {
-            Some(operation) => perform(operation, stream),
+        match perform(progress, stream)? {
+            Some(rest) => with(|driver| {
+                driver.keep_rest(rest, stream);
+                Ok(())
+            }),
             None => Ok(()),
         }
-    })
+    });
+    advance();
+    status
 }
 
-/// Performs an operation. The state is not in use while functions of the program are called.
-pub(crate) fn perform(operation: Operation, stream: Raw) -> Outcome<()> {
-    let mut operations = vec![operation];
-    while let Some(operation) = operations.pop() {
-        match operation {
-            Operation::Host(function) => function.call(stream),
-            Operation::Graph(graph) => {
-                let parts = with(|driver| driver.operations_of_graph(graph))?;
-                operations.extend(parts.into_iter().rev());
+/// Performs what remains of an operation, and returns what has to wait. The state is not in use while functions of the program are called.
+fn perform(mut progress: Progress, stream: Raw) -> Outcome<Option<Pending>> {
+    loop {
+        match progress {
+            Progress::Done => return Ok(None),
+            Progress::Blocked(rest) => return Ok(Some(rest)),
+            Progress::Call(function, rest) => {
+                function.call(stream);
+                let Some(rest) = rest else {
+                    return Ok(None);
+                };
+                progress = with(|driver| driver.proceed(rest, stream, None))?;
             }
-            operation => with(|driver| driver.perform(operation, stream))?,
         }
     }
-    Ok(())
+}
+
+/// Performs the operations that had to wait, as far as that is possible now. Their errors become those of the context.
+fn advance() {
+    while is_any_blocked() {
+        let Ok(Some(ready)) = with(|driver| Ok(driver.take_ready())) else {
+            return;
+        };
+        let stream = ready.stream;
+        let result = guarded_value(|| {
+            let progress = with(|driver| driver.proceed(ready.pending, stream, ready.record))?;
+            perform(progress, stream)
+        });
+        let _ = with(|driver| {
+            if let Err(status) = result {
+                driver.fail_context(status);
+            }
+            driver.give_back(stream, result.unwrap_or(None));
+            Ok(())
+        });
+    }
+}
+
+/// The time for which a function waits for other threads of the program, if the configuration has no limit.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// The result of an exported function that waits for operations: until `is_done`, or until it is certain or probable that nothing will end them.
+pub(crate) fn wait(name: &str, is_done: impl Fn(&mut Driver) -> Outcome<bool>) -> Status {
+    plain(name, || {
+        let started = Instant::now();
+        loop {
+            advance();
+            let (done, limit) = with(|driver| {
+                driver.check_context()?;
+                Ok((is_done(driver)?, driver.config.timeout.unwrap_or(WAIT)))
+            })?;
+            if done {
+                return with(Driver::end_wait);
+            }
+            // Another thread of the program may write the value for which a stream waits.
+            let threads = fs::read_dir("/proc/self/task").map_or(2, Iterator::count);
+            if threads < 2 || started.elapsed() > limit {
+                let streams = with(|driver| Ok(driver.describe_blocked()))?;
+                eprintln!("ptxkit: {name} cannot end: {streams}");
+                return Err(Status::LAUNCH_TIMEOUT);
+            }
+            thread::sleep(Duration::from_micros(200));
+        }
+    })
 }
 
 /// The result of a function that is not implemented.

@@ -1,6 +1,7 @@
 //! The types of the C interface, as the documentation of the API declares them.
 
 pub mod arrays;
+pub mod graph;
 
 /// `CUuuid`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

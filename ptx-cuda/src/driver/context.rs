@@ -1,7 +1,7 @@
 //! Contexts.
 
 use super::device::check_device;
-use crate::call::{call, in_context};
+use crate::call::{call, in_context, wait};
 use crate::caller::{Out, set, set_if_wanted};
 use crate::handles::Raw;
 use crate::status::Status;
@@ -170,9 +170,9 @@ pub extern "C" fn cuCtxGetApiVersion(context: Raw, version: Out<'_, u32>) -> Sta
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSynchronize() -> Status {
-    call("cuCtxSynchronize", |driver| {
-        driver.current_context()?;
-        driver.synchronize()
+    wait("cuCtxSynchronize", |driver| {
+        driver.check_unsafe_call()?;
+        Ok(driver.is_device_idle())
     })
 }
 

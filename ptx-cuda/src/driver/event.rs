@@ -1,20 +1,16 @@
-//! Events.
+//! Events. Other processes cannot use them.
 
-use crate::call::{enqueue, in_context};
+use super::stream::EXTERNAL;
+use crate::call::{enqueue, in_context, wait};
 use crate::caller::{Out, set};
 use crate::handles::Raw;
-use crate::state::{Event, Operation};
+use crate::state::Operation;
 use crate::status::Status;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventCreate(event: Out<'_, Raw>, flags: u32) -> Status {
     in_context("cuEventCreate", |driver| {
-        let context = driver.current_context()?;
-        let handle = driver.events.insert(Event {
-            flags,
-            recorded: None,
-            context,
-        });
+        let handle = driver.create_event(flags)?;
         set(event, handle)
     })
 }
@@ -27,30 +23,42 @@ pub extern "C" fn cuEventDestroy_v2(event: Raw) -> Status {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuEventRecord(event: Raw, stream: Raw) -> Status {
-    enqueue("cuEventRecord", stream, |driver| {
-        driver.events.get(event)?;
-        Ok(Operation::Record(event))
-    })
+pub extern "C" fn cuEventDestroy(event: Raw) -> Status {
+    cuEventDestroy_v2(event)
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuEventRecordWithFlags(event: Raw, stream: Raw, _flags: u32) -> Status {
-    cuEventRecord(event, stream)
+pub extern "C" fn cuEventRecord(event: Raw, stream: Raw) -> Status {
+    cuEventRecordWithFlags(event, stream, 0)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuEventRecordWithFlags(event: Raw, stream: Raw, flags: u32) -> Status {
+    enqueue("cuEventRecordWithFlags", stream, |driver| {
+        driver.check_event_of_stream(event, stream)?;
+        match flags {
+            0 => Ok(Operation::Record(event)),
+            EXTERNAL => Ok(Operation::RecordExternal(event)),
+            _ => Err(Status::INVALID_VALUE),
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: Raw) -> Status {
     in_context("cuEventQuery", |driver| {
-        driver.events.get(event).map(|_| ())
+        if driver.is_event_complete(event)? {
+            Ok(())
+        } else {
+            Err(Status::NOT_READY)
+        }
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventSynchronize(event: Raw) -> Status {
-    in_context("cuEventSynchronize", |driver| {
-        driver.events.get(event)?;
-        driver.synchronize()
+    wait("cuEventSynchronize", |driver| {
+        driver.is_event_complete(event)
     })
 }
 

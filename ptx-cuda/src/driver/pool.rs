@@ -6,14 +6,23 @@ use crate::handles::Raw;
 use crate::state::{AllocationKind, Operation};
 use crate::status::Status;
 
+/// The result of a function that allocates memory in a stream. While the stream is captured, a node of the graph allocates it.
+fn enqueue_allocation(name: &str, address: Out<'_, u64>, bytes: usize, stream: Raw) -> Status {
+    enqueue(name, stream, |driver| {
+        let address = address.ok_or(Status::INVALID_VALUE)?;
+        if let Some(reserved) = driver.capture_allocation(stream, bytes as u64)? {
+            address.write(reserved);
+            return Ok(Operation::Nothing);
+        }
+        address.write(driver.allocate(bytes as u64, AllocationKind::Device)?);
+        Ok(Operation::Empty)
+    })
+}
+
 /// Allocates memory at once; the order of the stream is kept, as operations are performed when they are appended.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemAllocAsync(address: Out<'_, u64>, bytes: usize, stream: Raw) -> Status {
-    enqueue("cuMemAllocAsync", stream, |driver| {
-        let start = driver.allocate(bytes as u64, AllocationKind::Device)?;
-        set(address, start)?;
-        Ok(Operation::Empty)
-    })
+    enqueue_allocation("cuMemAllocAsync", address, bytes, stream)
 }
 
 #[unsafe(no_mangle)]
@@ -23,12 +32,13 @@ pub extern "C" fn cuMemAllocFromPoolAsync(
     pool: Raw,
     stream: Raw,
 ) -> Status {
-    enqueue("cuMemAllocFromPoolAsync", stream, |driver| {
-        driver.pools.get(pool)?;
-        let start = driver.allocate(bytes as u64, AllocationKind::Device)?;
-        set(address, start)?;
-        Ok(Operation::Empty)
-    })
+    let known = crate::call::in_context("cuMemAllocFromPoolAsync", |driver| {
+        driver.pools.get(pool).map(|_| ())
+    });
+    if known != Status::SUCCESS {
+        return known;
+    }
+    enqueue_allocation("cuMemAllocFromPoolAsync", address, bytes, stream)
 }
 
 #[unsafe(no_mangle)]

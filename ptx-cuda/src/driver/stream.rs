@@ -1,10 +1,10 @@
 //! Streams.
 
-use crate::call::{enqueue, in_context};
-use crate::caller::{Out, set, set_if_wanted};
+use crate::call::{enqueue, in_context, wait};
+use crate::caller::{Out, given, set, set_if_wanted};
 use crate::handles::Raw;
-use crate::state::Operation;
-use crate::status::Status;
+use crate::state::{AllocationKind, Driver, Operation, Stream};
+use crate::status::{Outcome, Status};
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamCreate(stream: Out<'_, Raw>, flags: u32) -> Status {
@@ -18,7 +18,7 @@ pub extern "C" fn cuStreamCreateWithPriority(
     priority: i32,
 ) -> Status {
     in_context("cuStreamCreateWithPriority", |driver| {
-        if flags > 1 {
+        if flags & !Stream::NON_BLOCKING != 0 {
             return Err(Status::INVALID_VALUE);
         }
         let handle = driver.create_stream(flags, priority.clamp(-5, 0))?;
@@ -28,30 +28,48 @@ pub extern "C" fn cuStreamCreateWithPriority(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamDestroy_v2(stream: Raw) -> Status {
-    in_context("cuStreamDestroy_v2", |driver| {
-        driver.streams.remove(stream).map(|_| ())
-    })
+    in_context("cuStreamDestroy_v2", |driver| driver.destroy_stream(stream))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamDestroy(stream: Raw) -> Status {
+    cuStreamDestroy_v2(stream)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamSynchronize(stream: Raw) -> Status {
-    in_context("cuStreamSynchronize", |driver| {
+    wait("cuStreamSynchronize", |driver| {
         driver.check_stream(stream)?;
-        driver.synchronize()
+        driver.check_not_captured(stream)?;
+        Ok(driver.is_idle(stream))
     })
 }
 
-/// All operations of a stream are always complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamQuery(stream: Raw) -> Status {
-    in_context("cuStreamQuery", |driver| driver.check_stream(stream))
+    in_context("cuStreamQuery", |driver| {
+        driver.check_stream(stream)?;
+        driver.check_not_captured(stream)?;
+        if driver.is_idle(stream) {
+            Ok(())
+        } else {
+            Err(Status::NOT_READY)
+        }
+    })
 }
 
+/// The flag of records and waits that become nodes of a graph while a stream is captured.
+pub(super) const EXTERNAL: u32 = 1;
+
 #[unsafe(no_mangle)]
-pub extern "C" fn cuStreamWaitEvent(stream: Raw, event: Raw, _flags: u32) -> Status {
+pub extern "C" fn cuStreamWaitEvent(stream: Raw, event: Raw, flags: u32) -> Status {
     enqueue("cuStreamWaitEvent", stream, |driver| {
         driver.events.get(event)?;
-        Ok(Operation::Wait(event))
+        match flags {
+            0 => Ok(Operation::Wait(event)),
+            EXTERNAL => Ok(Operation::WaitExternal(event)),
+            _ => Err(Status::INVALID_VALUE),
+        }
     })
 }
 
@@ -86,10 +104,8 @@ pub extern "C" fn cuStreamGetDevice(stream: Raw, device: Out<'_, i32>) -> Status
 pub extern "C" fn cuStreamGetFlags(stream: Raw, flags: Out<'_, u32>) -> Status {
     in_context("cuStreamGetFlags", |driver| {
         driver.check_stream(stream)?;
-        set(
-            flags,
-            driver.streams.get(stream).map_or(0, |stream| stream.flags),
-        )
+        let value = driver.streams.get(stream).map_or(0, |stream| stream.flags);
+        set(flags, value)
     })
 }
 
@@ -97,34 +113,124 @@ pub extern "C" fn cuStreamGetFlags(stream: Raw, flags: Out<'_, u32>) -> Status {
 pub extern "C" fn cuStreamGetPriority(stream: Raw, priority: Out<'_, i32>) -> Status {
     in_context("cuStreamGetPriority", |driver| {
         driver.check_stream(stream)?;
-        set(
-            priority,
-            driver
-                .streams
-                .get(stream)
-                .map_or(0, |stream| stream.priority),
-        )
+        set(priority, priority_of(driver, stream))
     })
+}
+
+fn priority_of(driver: &Driver, stream: Raw) -> i32 {
+    let stream = driver.streams.get(stream);
+    stream.map_or(0, |stream| stream.priority)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamGetId(stream: Raw, number: Out<'_, u64>) -> Status {
     in_context("cuStreamGetId", |driver| {
         driver.check_stream(stream)?;
-        set(
-            number,
-            driver
-                .streams
-                .get(stream)
-                .map_or(stream as u64, |stream| stream.number),
-        )
+        let own = driver.streams.get(stream);
+        set(number, own.map_or(stream as u64, |stream| stream.number))
+    })
+}
+
+/// Memory is always accessible where it is: the stream to which it is attached has no effect.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamAttachMemAsync(
+    stream: Raw,
+    address: u64,
+    bytes: usize,
+    flags: u32,
+) -> Status {
+    const SINGLE_STREAM: u32 = 4;
+    enqueue("cuStreamAttachMemAsync", stream, |driver| {
+        let to_default = flags == SINGLE_STREAM && driver.streams.get(stream).is_err();
+        if !matches!(flags, 1 | 2 | SINGLE_STREAM) || to_default {
+            return Err(Status::INVALID_VALUE);
+        }
+        let found = driver.memory.find(address);
+        let (start, allocation) = found.ok_or(Status::INVALID_VALUE)?;
+        let is_whole = start == address && (bytes == 0 || bytes as u64 == allocation.bytes);
+        if allocation.kind != AllocationKind::Managed || !is_whole {
+            return Err(Status::INVALID_VALUE);
+        }
+        Ok(Operation::Empty)
+    })
+}
+
+/// The numbers of attributes of streams.
+mod attribute {
+    pub(super) const ACCESS_POLICY: u32 = 1;
+    pub(super) const SYNCHRONIZATION: u32 = 3;
+    pub(super) const PRIORITY: u32 = 8;
+    pub(super) const DOMAIN_MAP: u32 = 9;
+    pub(super) const DOMAIN: u32 = 10;
+    pub(super) const ALL: [u32; 5] = [ACCESS_POLICY, SYNCHRONIZATION, PRIORITY, DOMAIN_MAP, DOMAIN];
+}
+
+/// The value of an attribute of a stream, as words.
+fn stream_attribute(driver: &Driver, stream: Raw, number: u32) -> Outcome<[u32; 16]> {
+    driver.check_stream(stream)?;
+    if !attribute::ALL.contains(&number) {
+        return Err(Status::INVALID_VALUE);
+    }
+    let mut value = [0; 16];
+    match number {
+        attribute::SYNCHRONIZATION => value[0] = 1,
+        // The domain of remote accesses has number 1.
+        attribute::DOMAIN_MAP => value[0] = 0x100,
+        attribute::PRIORITY => value[0] = priority_of(driver, stream) as u32,
+        _ => {}
+    }
+    let set = driver.stream_attributes.get(&(stream, number));
+    Ok(set.copied().unwrap_or(value))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamGetAttribute(
+    stream: Raw,
+    number: u32,
+    value: Out<'_, [u32; 16]>,
+) -> Status {
+    in_context("cuStreamGetAttribute", |driver| {
+        set(value, stream_attribute(driver, stream, number)?)
+    })
+}
+
+/// Attributes can be read again, and have no other effect.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamSetAttribute(
+    stream: Raw,
+    number: u32,
+    value: Option<&[u32; 16]>,
+) -> Status {
+    in_context("cuStreamSetAttribute", |driver| {
+        stream_attribute(driver, stream, number)?;
+        let value = *given(value)?;
+        match driver.streams.get_mut(stream) {
+            Ok(stream) if number == attribute::PRIORITY => {
+                stream.priority = (value[0] as i32).clamp(-5, 0);
+            }
+            _ => {
+                driver.stream_attributes.insert((stream, number), value);
+            }
+        }
+        Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuStreamIsCapturing(stream: Raw, state: Out<'_, u32>) -> Status {
-    in_context("cuStreamIsCapturing", |driver| {
-        driver.check_stream(stream)?;
-        set(state, 0)
+pub extern "C" fn cuStreamCopyAttributes(target: Raw, source: Raw) -> Status {
+    in_context("cuStreamCopyAttributes", |driver| {
+        driver.check_stream(target)?;
+        for number in attribute::ALL {
+            let value = stream_attribute(driver, source, number)?;
+            driver.stream_attributes.insert((target, number), value);
+        }
+        let priority = priority_of(driver, source);
+        if let Ok(stream) = driver.streams.get_mut(target) {
+            stream.priority = priority;
+            driver
+                .stream_attributes
+                .remove(&(target, attribute::PRIORITY));
+        }
+        Ok(())
     })
 }

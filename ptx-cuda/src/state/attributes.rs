@@ -51,6 +51,12 @@ pub(crate) fn attribute(driver: &Driver, number: u32) -> Outcome<i32> {
         Some("multiprocessors") => driver.config.multiprocessors as i32,
         Some("shared_of_multiprocessor") => shared_of_multiprocessor(capability) as i32,
         Some("shared_of_block") => shared_of_block(capability) as i32,
+        Some("threads_of_multiprocessor") => {
+            32 * super::occupancy::warps_of_multiprocessor(capability) as i32
+        }
+        Some("blocks_of_multiprocessor") => {
+            super::occupancy::blocks_of_multiprocessor(capability) as i32
+        }
         Some("clusters") => (capability.major >= 9).into(),
         Some(number) => number.parse().map_err(|_| Status::UNKNOWN)?,
     };
@@ -58,15 +64,16 @@ pub(crate) fn attribute(driver: &Driver, number: u32) -> Outcome<i32> {
 }
 
 /// The numbers of attributes of kernels.
-mod kernel_attribute {
-    pub(super) const MAX_THREADS_PER_BLOCK: u32 = 0;
+pub(super) mod kernel_attribute {
+    pub(in crate::state) const MAX_THREADS_PER_BLOCK: u32 = 0;
     pub(super) const SHARED_SIZE_BYTES: u32 = 1;
     pub(super) const CONST_SIZE_BYTES: u32 = 2;
     pub(super) const LOCAL_SIZE_BYTES: u32 = 3;
-    pub(super) const NUM_REGS: u32 = 4;
+    pub(in crate::state) const NUM_REGS: u32 = 4;
     pub(super) const PTX_VERSION: u32 = 5;
     pub(super) const BINARY_VERSION: u32 = 6;
     pub(super) const MAX_DYNAMIC_SHARED_SIZE_BYTES: u32 = 8;
+    pub(in crate::state) const NON_PORTABLE_CLUSTER_SIZE: u32 = 14;
     /// One more than the last number.
     pub(super) const COUNT: u32 = 16;
 }

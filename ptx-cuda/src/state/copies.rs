@@ -129,11 +129,6 @@ impl Driver {
         self.memory.check(last, bytes)
     }
 
-    /// The bytes of an element of an array.
-    pub(crate) fn array_element_bytes(&self, _array: Raw) -> Outcome<usize> {
-        Err(Status::NOT_SUPPORTED)
-    }
-
     /// Copies memory.
     pub(crate) fn copy(&mut self, copy: &Copy) -> Outcome<()> {
         let Region {

@@ -260,6 +260,9 @@ impl Driver {
 
     /// Frees an allocation.
     pub(crate) fn free(&mut self, address: u64) -> Outcome<()> {
+        if self.free_graph_memory(address)? {
+            return Ok(());
+        }
         let invalid = Status::INVALID_VALUE;
         let (start, allocation) = self.memory.find(address).ok_or(invalid)?;
         if start != address || allocation.kind.is_variable() {

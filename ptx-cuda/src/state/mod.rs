@@ -3,48 +3,64 @@
 
 mod arrays;
 pub(crate) mod attributes;
+mod captures;
 mod contexts;
 mod copies;
 mod device_library;
 pub(crate) mod formats;
+mod graph_execs;
+mod graph_memory;
 mod graphs;
 pub(crate) mod images;
 mod launches;
 mod linkers;
 mod memory;
+mod memory_operations;
 mod modules;
+mod occupancy;
 mod operations;
 mod output;
 mod pools;
-pub(crate) mod registered;
+mod queues;
 mod references;
+pub(crate) mod registered;
 mod streams;
 mod textures;
+mod user_objects;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::process;
 use std::sync::Arc;
 
 use ptx_vm::Device;
 
-pub(crate) use contexts::{Context, current};
 pub(crate) use arrays::{ARRAY_ALIGNMENT, CudaArray, Mipmap};
+pub(crate) use captures::{Capture, CaptureMode, CapturedStream, exchange_mode};
+pub(crate) use contexts::{Context, current};
 pub(crate) use copies::{Copy, Fill, Place, Region};
+pub(crate) use graph_execs::{GraphExec, GraphFault, UpdateFaultKind};
+pub(crate) use graph_memory::{GraphMemory, GraphMemoryUse};
+pub(crate) use graphs::{ConditionalKind, Edge, Graph, Node, Work};
 pub(crate) use launches::{BLOCK_THREADS, KernelLaunch};
 pub(crate) use linkers::{LinkInput, Linker};
 pub(crate) use memory::{Allocation, AllocationKind};
+pub(crate) use memory_operations::{Condition, MemoryOperation, Reduction, Value, Wait};
 pub(crate) use modules::{Kernel, LoadedModule};
 pub(crate) use operations::{HostFunction, Operation};
 pub(crate) use pools::Pool;
+pub(crate) use queues::{Pending, Progress, is_any_blocked};
 pub(crate) use references::References;
 pub(crate) use streams::{DEFAULT_STREAM, Event, Stream};
 pub(crate) use textures::{Resource, Surface, Texture};
+pub(crate) use user_objects::UserObject;
 
 use crate::arena::{Arena, ArenaPages};
 use crate::config::Config;
 use crate::handles::{Raw, Table};
 use crate::status::{Outcome, Status};
 use memory::Memory;
+use queues::Queue;
+use streams::StreamAttributes;
 
 /// The bytes of addresses of the device, most of which are never used.
 const ADDRESSES: u64 = 1 << 40;
@@ -64,6 +80,26 @@ pub(crate) struct Driver {
     pub(crate) linkers: Table<Linker>,
     pub(crate) streams: Table<Stream>,
     pub(crate) events: Table<Event>,
+    /// The attributes of streams that the program set.
+    pub(crate) stream_attributes: StreamAttributes,
+    pub(crate) graphs: Table<Graph>,
+    pub(crate) nodes: Table<Node>,
+    pub(crate) graph_execs: Table<GraphExec>,
+    /// The number of graphs and executable graphs that were created.
+    created_graphs: u32,
+    /// The memory that nodes of graphs allocate, by its address.
+    graph_memory: BTreeMap<u64, GraphMemory>,
+    pub(crate) graph_memory_use: GraphMemoryUse,
+    pub(crate) user_objects: Table<UserObject>,
+    /// The destructors of user objects that were destroyed, which have to be called.
+    pub(crate) destructors: Vec<HostFunction>,
+    captures: Table<Capture>,
+    /// The streams that are captured.
+    captured_streams: BTreeMap<Raw, CapturedStream>,
+    /// The operations of streams that were not performed.
+    queues: BTreeMap<Raw, Queue>,
+    /// The number of operations that were not performed at once.
+    kept_operations: u64,
     pub(crate) pools: Table<Pool>,
     pub(crate) arrays: Table<CudaArray>,
     pub(crate) mipmaps: Table<Mipmap>,
@@ -105,6 +141,19 @@ impl Driver {
             linkers: Table::default(),
             streams: Table::default(),
             events: Table::default(),
+            stream_attributes: StreamAttributes::new(),
+            graphs: Table::default(),
+            nodes: Table::default(),
+            graph_execs: Table::default(),
+            created_graphs: 0,
+            graph_memory: BTreeMap::new(),
+            graph_memory_use: GraphMemoryUse::default(),
+            user_objects: Table::default(),
+            destructors: Vec::new(),
+            captures: Table::default(),
+            captured_streams: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            kept_operations: 0,
             pools: Table::default(),
             arrays: Table::default(),
             mipmaps: Table::default(),

@@ -1,5 +1,6 @@
-//! The operations of streams, which are performed at once or recorded in a graph.
+//! The operations of streams, which are performed at once, kept while a stream waits, or recorded in a graph.
 
+use super::memory_operations::MemoryOperation;
 use super::{Copy, Driver, Fill, KernelLaunch};
 use crate::handles::Raw;
 use crate::status::Outcome;
@@ -9,6 +10,8 @@ use crate::status::Outcome;
 pub(crate) enum Operation {
     /// Does nothing.
     Empty,
+    /// Does nothing, and is no node of a graph while the stream is captured.
+    Nothing,
     Launch(Box<KernelLaunch>),
     Copy(Copy),
     Fill(Fill),
@@ -16,10 +19,16 @@ pub(crate) enum Operation {
     Host(HostFunction),
     /// Records an event.
     Record(Raw),
-    /// Waits for an event. As operations are performed at once, the event has been recorded, or does not delay anything.
+    /// Waits for an event.
     Wait(Raw),
+    /// Records an event. If the stream is captured, each launch of the graph does.
+    RecordExternal(Raw),
+    /// Waits for an event. If the stream is captured, each launch of the graph does.
+    WaitExternal(Raw),
     /// Frees an allocation.
     Free(u64),
+    /// Operations on values in memory, for which the stream may have to wait.
+    Memory(Vec<MemoryOperation>),
     /// Performs the operations of an executable graph.
     Graph(Raw),
 }
@@ -44,15 +53,21 @@ impl HostFunction {
 }
 
 impl Driver {
-    /// Performs an operation that is neither a call of the program nor a graph.
-    pub(crate) fn perform(&mut self, operation: Operation, stream: Raw) -> Outcome<()> {
+    /// Performs an operation that need not wait, and is neither a call of the program nor a graph.
+    pub(super) fn perform(&mut self, operation: Operation) -> Outcome<()> {
         match operation {
-            Operation::Empty | Operation::Host(_) | Operation::Graph(_) => Ok(()),
+            Operation::Empty
+            | Operation::Nothing
+            | Operation::Host(_)
+            | Operation::Graph(_)
+            | Operation::Memory(_) => Ok(()),
             Operation::Launch(launch) => self.launch(&launch),
             Operation::Copy(copy) => self.copy(&copy),
             Operation::Fill(fill) => self.fill(&fill),
-            Operation::Record(event) => self.record_event(event, stream),
-            Operation::Wait(event) => self.events.get(event).map(|_| ()),
+            Operation::Record(event) | Operation::RecordExternal(event) => self.record_event(event),
+            Operation::Wait(event) | Operation::WaitExternal(event) => {
+                self.events.get(event).map(|_| ())
+            }
             Operation::Free(address) => self.free(address),
         }
     }

@@ -1,8 +1,10 @@
-//! Streams and events. Operations are performed when they are appended, so that streams are always in order and idle.
+//! Streams and events. Operations are performed when they are appended, so that streams are in order and idle, unless a stream waits for a value in memory.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
-use super::{Driver, Operation};
+use super::Driver;
+use super::captures::EventCapture;
 use crate::handles::{Kind, Raw};
 use crate::status::{Outcome, Status};
 
@@ -13,6 +15,15 @@ pub(crate) const LEGACY_STREAM: Raw = 1;
 /// The handle of the default stream of each thread.
 pub(crate) const PER_THREAD_STREAM: Raw = 2;
 
+/// One handle for all handles of a stream.
+pub(super) const fn same_stream(stream: Raw) -> Raw {
+    if stream == DEFAULT_STREAM {
+        LEGACY_STREAM
+    } else {
+        stream
+    }
+}
+
 /// A stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -22,6 +33,11 @@ pub(crate) struct Stream {
     pub(crate) context: Raw,
     /// The number of the stream among all of the process.
     pub(crate) number: u64,
+}
+
+impl Stream {
+    /// The flag of streams that do not wait for the legacy default stream.
+    pub(crate) const NON_BLOCKING: u32 = 1;
 }
 
 impl Kind for Stream {
@@ -36,16 +52,29 @@ pub(crate) struct Event {
     pub(crate) recorded: Option<Instant>,
     /// The context that owns it.
     pub(crate) context: Raw,
+    /// The number of records that were appended to streams.
+    pub(crate) requested: u64,
+    /// The number of records that were performed.
+    pub(crate) completed: u64,
+    /// The capture in which it was recorded last.
+    pub(crate) captured: Option<EventCapture>,
 }
 
 impl Event {
     /// The flag of events without times.
     pub(crate) const DISABLE_TIMING: u32 = 2;
+    /// The flag of events that other processes use.
+    pub(crate) const INTERPROCESS: u32 = 4;
+    /// All flags.
+    pub(crate) const FLAGS: u32 = 7;
 }
 
 impl Kind for Event {
     const NUMBER: usize = 5;
 }
+
+/// The attributes of streams that programs set, by stream and number.
+pub(crate) type StreamAttributes = HashMap<(Raw, u32), [u32; 16]>;
 
 impl Driver {
     /// Creates a stream.
@@ -60,14 +89,13 @@ impl Driver {
         }))
     }
 
-    /// Creates an event.
-    pub(crate) fn create_event(&mut self, flags: u32) -> Outcome<Raw> {
-        let context = self.current_context()?;
-        Ok(self.events.insert(Event {
-            flags,
-            recorded: None,
-            context,
-        }))
+    /// Destroys a stream. Operations that were appended to it are still performed.
+    pub(crate) fn destroy_stream(&mut self, stream: Raw) -> Outcome<()> {
+        self.streams.remove(stream)?;
+        self.stream_attributes
+            .retain(|(owner, _), _| *owner != stream);
+        self.forget_captured_stream(stream);
+        Ok(())
     }
 
     /// Checks the handle of a stream.
@@ -78,19 +106,52 @@ impl Driver {
         }
     }
 
-    /// Records an operation in a graph if the stream is captured; else returns it.
-    pub(crate) fn captured(
-        &mut self,
-        _stream: Raw,
-        operation: Operation,
-    ) -> Outcome<Option<Operation>> {
-        Ok(Some(operation))
+    /// Creates an event.
+    pub(crate) fn create_event(&mut self, flags: u32) -> Outcome<Raw> {
+        let is_timed = flags & Event::DISABLE_TIMING == 0;
+        if flags & !Event::FLAGS != 0 || (flags & Event::INTERPROCESS != 0 && is_timed) {
+            return Err(Status::INVALID_VALUE);
+        }
+        let context = self.current_context()?;
+        Ok(self.events.insert(Event {
+            flags,
+            recorded: None,
+            context,
+            requested: 0,
+            completed: 0,
+            captured: None,
+        }))
     }
 
-    /// Records an event in a stream.
-    pub(crate) fn record_event(&mut self, event: Raw, _stream: Raw) -> Outcome<()> {
-        self.events.get_mut(event)?.recorded = Some(Instant::now());
+    /// Checks that an event can be recorded in a stream: both belong to the same context.
+    pub(crate) fn check_event_of_stream(&self, event: Raw, stream: Raw) -> Outcome<()> {
+        let event = self.events.get(event)?;
+        let stream = self.streams.get(stream);
+        if stream.is_ok_and(|stream| stream.context != event.context) {
+            return Err(Status::INVALID_HANDLE);
+        }
         Ok(())
+    }
+
+    /// Records an event.
+    pub(crate) fn record_event(&mut self, event: Raw) -> Outcome<()> {
+        let event = self.events.get_mut(event)?;
+        event.recorded = Some(Instant::now());
+        event.captured = None;
+        event.completed += 1;
+        event.requested = event.requested.max(event.completed);
+        Ok(())
+    }
+
+    /// Whether all records of an event were performed. Fails if it was recorded in a capture.
+    pub(crate) fn is_event_complete(&mut self, handle: Raw) -> Outcome<bool> {
+        let event = self.events.get(handle)?;
+        if let Some(capture) = &event.captured {
+            let capture = capture.capture;
+            self.invalidate_capture(capture);
+            return Err(Status::CAPTURED_EVENT);
+        }
+        Ok(event.completed >= event.requested)
     }
 
     /// The milliseconds between two events.
@@ -98,6 +159,14 @@ impl Driver {
         let [start, end] = [self.events.get(start)?, self.events.get(end)?];
         if (start.flags | end.flags) & Event::DISABLE_TIMING != 0 {
             return Err(Status::INVALID_HANDLE);
+        }
+        for event in [start, end] {
+            if event.captured.is_some() {
+                return Err(Status::CAPTURED_EVENT);
+            }
+            if event.completed < event.requested {
+                return Err(Status::NOT_READY);
+            }
         }
         let (Some(start), Some(end)) = (start.recorded, end.recorded) else {
             return Err(Status::INVALID_HANDLE);
@@ -109,8 +178,15 @@ impl Driver {
         })
     }
 
-    /// Waits until all operations are performed: they are, but the output of kernels is written now, and errors of kernels are returned.
+    /// Waits until all operations are performed: they are, or cannot be; but the output of kernels is written now, and errors of kernels are returned.
     pub(crate) fn synchronize(&mut self) -> Outcome<()> {
+        self.check_unsafe_call()?;
+        self.check_not_blocked()?;
+        self.end_wait()
+    }
+
+    /// Ends a wait for operations that were performed: writes the output of kernels, and returns their errors.
+    pub(crate) fn end_wait(&mut self) -> Outcome<()> {
         self.flush_output();
         self.check_context()
     }

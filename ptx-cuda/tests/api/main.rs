@@ -3,9 +3,13 @@
 #![allow(non_snake_case, reason = "the names are those of the API")]
 #![allow(clippy::unwrap_used, reason = "a test fails if a function does")]
 
+mod captures;
 mod contexts;
 mod functions;
+mod graphs;
 mod kernels;
 mod memory;
+mod occupancy;
 mod session;
 mod signatures;
+mod streams;
