@@ -186,6 +186,7 @@ impl<'m> Device<'m> {
             schedule: launch.schedule,
             asynchrony: launch.asynchrony,
             shared_seed: launch.shared_seed,
+            permissive: launch.permissive,
             observer: run.options.observer,
             dependency,
             begun_clusters: AtomicU64::new(0),

@@ -24,7 +24,8 @@ pub struct Snapshot<'m> {
 
 impl<'m> Device<'m> {
     /// Copies the state of the device. Linear in the number of allocations, and of pages (64 KiB) that were written since the last snapshot; pages are shared until they are
-    /// written again. The memory of the host that only snapshots use counts as used by the device.
+    /// written again. Of pages that a [`PageSource`](crate::PageSource) provides, only those that the device accessed are copied; after [`restore`](Self::restore), others are
+    /// zero. The memory of the host that only snapshots use counts as used by the device.
     pub fn snapshot(&mut self) -> Snapshot<'m> {
         Snapshot {
             memory: self.memory.snapshot(),

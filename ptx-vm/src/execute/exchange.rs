@@ -99,7 +99,16 @@ impl<'e> Execution<'e> {
     pub(super) fn exchange_among_members(&mut self, act: &Act) -> Outcome {
         let member_mask = act.member_mask().ok_or_else(|| unknown(self.first()))?;
         let values = self.warp.values(self.call, member_mask);
-        let masks = values.map(|mask| mask as u32);
+        let mut masks = values.map(|mask| mask as u32);
+        if self.grid.permissive && self.include_lanes(&mut masks) {
+            let active_lanes = Participants {
+                call: self.call,
+                lanes: self.active,
+                act,
+            };
+            self.exchange_between(&[active_lanes], self.active)?;
+            return Ok(Control::Next);
+        }
         let mut remaining = self.active;
         let mut waiting = Vec::new();
         while remaining != 0 {
@@ -132,6 +141,18 @@ impl<'e> Execution<'e> {
             [(lanes, state)] if lanes == self.active => Control::Wait(state),
             _ => self.divide(&waiting),
         })
+    }
+
+    /// Includes each lane in its mask. If masks without their lanes name no lanes but those of the group, the lanes exchange values at once, whatever their masks are, as
+    /// on a GPU: the result is whether they do.
+    fn include_lanes(&self, masks: &mut [u32; LANES]) -> bool {
+        let excluded = lanes_where(self.active, |lane| masks[lane] & (1 << lane) == 0);
+        let mut named = 0;
+        for lane in lanes(self.active) {
+            masks[lane] |= 1 << lane;
+            named |= masks[lane];
+        }
+        excluded != 0 && named & self.warp.groups.live() & !self.active == 0
     }
 
     /// Divides the group into lanes that wait for different masks and those that go on.

@@ -64,6 +64,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) asynchrony: Asynchrony,
     /// The seed of what shared memory holds at first.
     pub(crate) shared_seed: Option<u64>,
+    /// Whether member masks include the lane.
+    pub(crate) permissive: bool,
     pub(crate) heap: &'a Heap,
     /// The memory for the parameters of launches from kernels.
     pub(crate) parameter_heap: &'a Heap,

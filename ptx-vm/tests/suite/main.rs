@@ -19,6 +19,7 @@ mod host_memory;
 mod kernels;
 mod multimem;
 mod operands;
+mod permissive;
 mod printing;
 mod profile;
 mod ranges;
