@@ -7,6 +7,7 @@
 use std::ffi::CString;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::sync::Arc;
@@ -175,6 +176,26 @@ impl Arena {
                     (end - first) as i64,
                 );
             }
+        }
+    }
+
+    /// The ranges of device addresses that have memory, in ascending order. All other bytes are zero.
+    pub(crate) fn used(&self) -> Vec<Range<u64>> {
+        let file = self.file.as_raw_fd();
+        let mut ranges = Vec::new();
+        let mut end = 0;
+        loop {
+            // SAFETY: the descriptor is open, and nothing uses its offset.
+            let first = unsafe { libc::lseek(file, end, libc::SEEK_DATA) };
+            if first < 0 {
+                return ranges;
+            }
+            // SAFETY: as above.
+            end = unsafe { libc::lseek(file, first, libc::SEEK_HOLE) };
+            if end <= first {
+                return ranges;
+            }
+            ranges.push(START + first as u64..START + end as u64);
         }
     }
 

@@ -35,8 +35,18 @@ pub(crate) fn initialize() -> Outcome<()> {
     let mut driver = lock();
     if driver.is_none() {
         *driver = Some(Driver::new()?);
+        crate::caller::at_exit(end_process);
     }
     Ok(())
+}
+
+/// Writes the reports at the end of the process, unless another thread uses the driver, or the process was forked.
+extern "C" fn end_process() {
+    if let Ok(mut driver) = DRIVER.try_lock()
+        && let Some(driver) = driver.as_mut().filter(|d| d.process == process::id())
+    {
+        driver.end();
+    }
 }
 
 /// Uses the state of the driver.

@@ -131,3 +131,11 @@ pub(crate) fn write_to_standard_output(bytes: &[u8]) {
         libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), stdout);
     }
 }
+
+/// Calls a function of this crate at the end of the process.
+pub(crate) fn at_exit(function: extern "C" fn()) {
+    // SAFETY: the C library calls the function at the end of the process, or when this library is unloaded, whichever is first.
+    unsafe {
+        libc::atexit(function);
+    }
+}

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ptx_isa::Target;
+use ptx_report::demangle::FunctionPattern;
 use ptx_vm::{Asynchrony, Checker, Checks};
 
 /// The compute capability of the device.
@@ -53,6 +54,20 @@ pub(crate) struct Config {
     pub(crate) timeout: Option<Duration>,
     /// `PTXKIT_CUDA_REPORT`: the folder to which each process writes its reports.
     pub(crate) report: Option<PathBuf>,
+    /// `PTXKIT_CUDA_PROFILE`: whether launches are profiled; the counts are part of the reports.
+    pub(crate) profile: bool,
+    /// `PTXKIT_CUDA_SCHEDULES`: the number of schedules under which each launch runs; by default 1.
+    pub(crate) schedules: usize,
+    /// `PTXKIT_CUDA_ONLY`: names or patterns of the kernels whose launches are checked, recorded and profiled, one per line; by default all.
+    pub(crate) only: Vec<FunctionPattern>,
+    /// `PTXKIT_CUDA_SKIP`: those of kernels whose launches are not.
+    pub(crate) skip: Vec<FunctionPattern>,
+    /// `PTXKIT_CUDA_FIRST`: the number of launches of each kernel that are; by default all.
+    pub(crate) first: Option<u64>,
+    /// `PTXKIT_CUDA_PERMISSIVE`: whether launches go on after undefined behavior that GPUs tolerate. It is reported.
+    pub(crate) permissive: bool,
+    /// `PTXKIT_CUDA_RECORD`: the folder to which launches are written.
+    pub(crate) record: Option<PathBuf>,
     /// `PTXKIT_CUDA_LOG`: whether the name and the result of each function are printed to standard error.
     pub(crate) log: bool,
 }
@@ -65,6 +80,13 @@ fn variable<T: FromStr>(name: &str) -> Option<T> {
         eprintln!("ptxkit: ignoring {name}={text}, which is not a value of this variable");
     }
     value
+}
+
+/// The names and patterns of kernels in a variable, one per line.
+fn patterns(name: &str) -> Vec<FunctionPattern> {
+    let text = env::var(name).unwrap_or_default();
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines.map(FunctionPattern::new).collect()
 }
 
 impl Config {
@@ -96,8 +118,16 @@ impl Config {
             asynchrony: variable("PTXKIT_CUDA_ASYNC").unwrap_or(Asynchrony::Immediate),
             memory,
             multiprocessors: variable("PTXKIT_CUDA_MULTIPROCESSORS").unwrap_or(16),
-            timeout: variable("PTXKIT_CUDA_TIMEOUT").map(Duration::from_secs),
+            timeout: variable("PTXKIT_CUDA_TIMEOUT")
+                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             report: env::var_os("PTXKIT_CUDA_REPORT").map(PathBuf::from),
+            profile: env::var_os("PTXKIT_CUDA_PROFILE").is_some(),
+            schedules: variable("PTXKIT_CUDA_SCHEDULES").unwrap_or(1),
+            only: patterns("PTXKIT_CUDA_ONLY"),
+            skip: patterns("PTXKIT_CUDA_SKIP"),
+            first: variable("PTXKIT_CUDA_FIRST"),
+            permissive: env::var_os("PTXKIT_CUDA_PERMISSIVE").is_some(),
+            record: env::var_os("PTXKIT_CUDA_RECORD").map(PathBuf::from),
             log: env::var_os("PTXKIT_CUDA_LOG").is_some(),
         }
     }

@@ -24,6 +24,7 @@ mod config;
 pub mod driver;
 mod functions;
 pub mod handles;
+mod report;
 pub mod runtime;
 mod state;
 pub mod status;

@@ -34,6 +34,8 @@ pub mod function_stats;
 pub mod function_values;
 pub mod instruction_facts;
 pub mod labels;
+#[doc(hidden)]
+pub mod launch_log;
 pub mod operand_text;
 pub mod page;
 pub mod records;

@@ -1,7 +1,6 @@
 //! Launches of kernels.
 
-use ptx_vm::{Cooperative, Executor, Launch, RunError, RunOptions, StopReason};
-use rayon::prelude::*;
+use ptx_vm::{Cooperative, Launch, RunError, StopReason};
 
 use super::Driver;
 use super::attributes::{HEAP_BYTES, shared_of_block};
@@ -20,19 +19,6 @@ pub(crate) struct KernelLaunch {
     pub(crate) cooperative: bool,
     /// The bytes of each parameter.
     pub(crate) arguments: Vec<Vec<u8>>,
-}
-
-/// The threads of a grid from which on its blocks run on several threads of the host: for fewer, waking the threads would take longer than the kernel.
-const THREADS_FOR_PARALLEL_RUN: u64 = 4096;
-
-/// The threads of the host.
-#[derive(Debug)]
-struct HostThreads;
-
-impl Executor for HostThreads {
-    fn run(&self, tasks: u64, task: &(dyn Fn(u64) + Sync)) {
-        (0..tasks).into_par_iter().for_each(task);
-    }
 }
 
 /// The threads that any block may have.
@@ -86,24 +72,13 @@ impl Driver {
             .cooperative
             .then(|| Cooperative::new(self.config.multiprocessors));
         request.model = Some(self.config.target);
-        request.checks = self.config.checks;
         request.asynchrony = self.config.asynchrony;
         request.limits.time = self.config.timeout;
         request.limits.memory_bytes = self.config.memory;
         request.limits.heap_bytes = self.limit(HEAP_BYTES)? as u64;
         request.limits.shared_bytes = shared_of_block(self.config.capability).into();
         request.limits.multiprocessors = self.config.multiprocessors;
-        self.launches += 1;
-        let sizes = launch.grid.iter().chain(&launch.block);
-        let threads: u64 = sizes.fold(1, |all, size| all.saturating_mul((*size).into()));
-        let options = if threads >= THREADS_FOR_PARALLEL_RUN {
-            RunOptions::default().with_executor(&HostThreads)
-        } else {
-            RunOptions::default()
-        };
-        let result = self.device.launch_with(id, &request, options);
-        self.output.extend_from_slice(self.device.output());
-        self.report(module, &request, result.as_ref().err());
+        let result = self.inspect(module, id, request);
         match result {
             Ok(_) => Ok(()),
             Err(error) => match fault(&error) {
@@ -116,28 +91,6 @@ impl Driver {
                 }
                 (status, false) => Err(status),
             },
-        }
-    }
-
-    /// Prints what the checkers found in a launch, and the error that ended it, to the standard error.
-    fn report(&self, module: Raw, launch: &Launch, error: Option<&RunError>) {
-        let Ok(loaded) = self.modules.get(module) else {
-            return;
-        };
-        let source = loaded.module.source();
-        let function = loaded.module.function(&launch.kernel);
-        let header = function.and_then(|function| loaded.module.interface_spans(function));
-        let kernel_span = header.map(|header| header.name);
-        let found = self.device.reports().iter().map(ptx_vm::Report::diagnostic);
-        let ended = error.and_then(|error| error.diagnostic(kernel_span.unwrap_or_default()));
-        for diagnostic in found.chain(ended) {
-            eprintln!("{}", diagnostic.render(&launch.kernel, source));
-        }
-        if let Some(error) = error.filter(|error| error.reason.code().is_none()) {
-            eprintln!(
-                "ptxkit: the launch of {} is not possible: {error}",
-                launch.kernel
-            );
         }
     }
 }

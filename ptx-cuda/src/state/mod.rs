@@ -12,6 +12,7 @@ mod graph_execs;
 mod graph_memory;
 mod graphs;
 pub(crate) mod images;
+mod inspection;
 mod launches;
 mod linkers;
 mod memory;
@@ -22,6 +23,7 @@ mod operations;
 mod output;
 mod pools;
 mod queues;
+mod recording;
 mod references;
 pub(crate) mod registered;
 mod streams;
@@ -57,9 +59,12 @@ pub(crate) use user_objects::UserObject;
 use crate::arena::{Arena, ArenaPages};
 use crate::config::Config;
 use crate::handles::{Raw, Table};
+use crate::report::Reporter;
 use crate::status::{Outcome, Status};
+use inspection::Inspection;
 use memory::Memory;
 use queues::Queue;
+use recording::Recorder;
 use streams::StreamAttributes;
 
 /// The bytes of addresses of the device, most of which are never used.
@@ -116,6 +121,11 @@ pub(crate) struct Driver {
     pub(crate) limits: HashMap<u32, usize>,
     /// The number of launches.
     pub(crate) launches: u64,
+    /// The number of executed warp instructions.
+    pub(crate) steps: u64,
+    pub(crate) inspection: Inspection,
+    pub(crate) reporter: Reporter,
+    recorder: Recorder,
 }
 
 impl Driver {
@@ -129,6 +139,8 @@ impl Driver {
         let pages = Arc::new(ArenaPages(Arc::clone(&arena)));
         let mut device = Device::builder().pages(pages).build();
         device.limit_memory(config.memory);
+        let reporter = Reporter::new(config.report.clone());
+        let recorder = Recorder::new(config.record.as_deref());
         Ok(Self {
             memory: Memory::new(arena, config.memory),
             config,
@@ -164,6 +176,10 @@ impl Driver {
             output: Vec::new(),
             limits: HashMap::new(),
             launches: 0,
+            steps: 0,
+            inspection: Inspection::default(),
+            reporter,
+            recorder,
         })
     }
 }
