@@ -10,9 +10,9 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    callgraph, cfg, check, clean, debug, diff, dump, explain, extract, fmt, gate, grep, instrument,
-    link, lint, list, lsp, minify, rename, report, requires, retarget, rewrite, run, source, stats,
-    table,
+    callgraph, cfg, check, clean, debug, diff, dump, exec, explain, extract, fmt, gate, grep,
+    instrument, link, lint, list, lsp, minify, rename, report, requires, retarget, rewrite, run,
+    source, stats, table,
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
@@ -51,7 +51,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "table",
         ],
     ),
-    ("Run", &["run"]),
+    ("Run", &["run", "exec"]),
     (
         "Rewrite",
         &[
@@ -210,6 +210,7 @@ Examples:
     Source(source::Args) => source::run,
     Diff(diff::Args) => diff::run,
     Run(Box<run::Args>) => run::run,
+    Exec(Box<exec::Args>) => exec::run,
     Dump(dump::Args) => dump::run,
     Table(table::Args) => table::run,
     Cfg(cfg::Args) => cfg::run,
@@ -305,7 +306,7 @@ fn with_present_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// Parses the command line. The options of all commands are only declared where help or an error may need them.
 fn matches() -> ArgMatches {
-    let arguments = with_present_command(env::args_os().collect());
+    let arguments = with_present_command(exec::ptxas::as_ptxas(env::args_os().collect()));
     Cli::command()
         .try_get_matches_from(&arguments)
         .unwrap_or_else(|error| {

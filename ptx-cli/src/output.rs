@@ -24,6 +24,8 @@ pub(crate) enum Status {
     UsageError,
     /// An error while a kernel was executed.
     Failed,
+    /// The exit status of another program that was run.
+    Program(u8),
 }
 
 impl Status {
@@ -271,6 +273,7 @@ pub(crate) fn exit_code(result: Result<Status>) -> ExitCode {
         Ok(Status::Findings) => ExitCode::from(1),
         Ok(Status::UsageError) => ExitCode::from(2),
         Ok(Status::Failed) => ExitCode::from(3),
+        Ok(Status::Program(number)) => ExitCode::from(number),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // The message may contain text of a file.

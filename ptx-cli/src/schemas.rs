@@ -5,7 +5,7 @@ use std::fs;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
-use crate::commands::{callgraph, clean, debug, diff, link, list, run, source, stats};
+use crate::commands::{callgraph, clean, debug, diff, exec, link, list, run, source, stats};
 use crate::destination::Outcome;
 use crate::input;
 use crate::render::json;
@@ -29,6 +29,8 @@ fn schemas_are_those_of_the_types() {
         ("clean", schema::<clean::JsonChange<'_>>()),
         ("dump", schema::<ptx_report::records::Record<'_>>()),
         ("diff", schema::<diff::report::Report>()),
+        ("exec", schema::<exec::report::JsonExec<'_>>()),
+        ("exec-profile", schema::<exec::report::JsonProfile<'_>>()),
         ("explain", schema::<ptx_report::explain::Entry>()),
         ("grep", schema::<hit::JsonHit>()),
         ("grep-count", schema::<hit::JsonCount<'_>>()),

@@ -178,6 +178,8 @@ impl Checkout {
             .args(["-eu", "-c", commands])
             .current_dir(&self.folder);
         shell.env("PATH", format!("{}:{path}", self.programs.display()));
+        let test = std::env::current_exe().unwrap();
+        shell.env("PTXKIT_CUDA_LIBRARY", test.with_file_name("libptx_cuda.so"));
         shell.output().unwrap()
     }
 
@@ -406,6 +408,7 @@ fn commands_of_workflows_run() {
         fs::write(checkout.folder.join("build/gemm.ptx"), KERNELS).unwrap();
         let rules = "[gate]\nmax = { instructions = 2 }\n";
         fs::write(checkout.folder.join("ptxkit.toml"), rules).unwrap();
+        let earlier = count;
         for line in text.lines() {
             let Some(arguments) = line
                 .trim_start()
@@ -421,6 +424,10 @@ fn commands_of_workflows_run() {
             // `reduce` has more instructions.
             assert_eq!(status, Some(1), "{place}: {output}");
             count += 1;
+        }
+        // A workflow that uses the action runs no command of the program.
+        if count == earlier {
+            continue;
         }
         let sarif = fs::read_to_string(checkout.folder.join("gate.sarif")).unwrap();
         assert!(sarif.contains("PTX1201"), "{place}: {sarif}");

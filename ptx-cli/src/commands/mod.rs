@@ -7,6 +7,7 @@ pub(crate) mod clean;
 pub(crate) mod debug;
 pub(crate) mod diff;
 pub(crate) mod dump;
+pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod extract;
 pub(crate) mod fmt;

@@ -12,6 +12,7 @@ mod clean;
 mod containers;
 mod diff;
 mod dump;
+mod exec;
 mod explain;
 mod fmt;
 mod gate;

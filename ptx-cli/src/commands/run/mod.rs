@@ -1,6 +1,6 @@
 //! `ptxkit run`: runs kernels without a GPU.
 
-mod argument;
+pub(crate) mod argument;
 mod memory;
 mod npy;
 mod parameters;
@@ -11,7 +11,7 @@ mod random;
 pub(crate) mod report;
 mod schedules;
 mod script;
-mod shape;
+pub(crate) mod shape;
 mod structure;
 mod tensor_map;
 mod texture;
@@ -149,7 +149,7 @@ fn order(text: &str) -> Result<Schedule, String> {
 }
 
 /// Parses the time of asynchronous operations.
-fn asynchrony(text: &str) -> Result<Asynchrony, String> {
+pub(crate) fn asynchrony(text: &str) -> Result<Asynchrony, String> {
     text.parse()
         .map_err(|error: UnknownAsynchrony| format!("{error}, found `{}`", clean(text)))
 }

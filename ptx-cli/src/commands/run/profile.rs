@@ -1,11 +1,14 @@
 //! `--profile`: execution counts as a table, by source line, or next to the text.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
 use clap::ValueEnum;
 use ptx_analysis::source_lines::SourceLines;
+use ptx_ir::{LineIndex, Span};
+use ptx_report::launch_log::LoggedInstruction;
 use ptx_report::scalars;
 use ptx_vm::{InstructionProfile, MatrixProfile, Profile};
 use serde::Serialize;
@@ -49,7 +52,7 @@ struct JsonMatrix {
     /// Such as `m16n8k16`.
     shape: String,
     /// The types of the factors.
-    factors: [&'static str; 2],
+    factors: [Cow<'static, str>; 2],
     sparse: bool,
     products: u64,
     multiply_adds: u64,
@@ -59,7 +62,7 @@ struct JsonMatrix {
 #[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct JsonMemory {
-    space: &'static str,
+    space: Cow<'static, str>,
     bytes: u64,
     requests: u64,
     sectors: u64,
@@ -76,20 +79,70 @@ pub(super) fn json(parsed: &ParsedSource, profile: &Profile) -> Vec<JsonCounts> 
         .iter()
         .map(|count| {
             let span = count.span.unwrap_or_default();
-            let place = finder.place(span.start);
-            let text = String::from_utf8_lossy(span.of(&parsed.source.bytes));
+            let counts = JsonCounts::new(span, &mut finder, &parsed.lines, &parsed.source.bytes);
             JsonCounts {
-                function: place.function,
-                line: parsed.lines.position(span.start).line,
-                instruction: text.into_owned(),
-                source: place.source,
                 executions: count.executions,
                 lanes: count.lanes,
                 memory: memory(count),
                 matrix: count.matrix.as_ref().map(matrix),
+                ..counts
             }
         })
         .collect()
+}
+
+impl JsonCounts {
+    /// An instruction without counts.
+    fn new(span: Span, finder: &mut Finder<'_>, lines: &LineIndex, text: &[u8]) -> Self {
+        let place = finder.place(span.start);
+        let instruction = String::from_utf8_lossy(span.of(text)).into_owned();
+        Self {
+            function: place.function,
+            line: lines.position(span.start).line,
+            instruction,
+            source: place.source,
+            executions: 0,
+            lanes: 0,
+            memory: Vec::new(),
+            matrix: None,
+        }
+    }
+}
+
+/// The profile of an instruction in the log of a process.
+pub(crate) fn logged(
+    count: &LoggedInstruction,
+    finder: &mut Finder<'_>,
+    lines: &LineIndex,
+    text: &[u8],
+) -> JsonCounts {
+    let [start, end] = count.span;
+    let counts = JsonCounts::new(Span::new(start, end.max(start)), finder, lines, text);
+    let memory = count.memory.iter().map(|memory| JsonMemory {
+        space: memory.space.clone().into(),
+        bytes: memory.bytes,
+        requests: memory.requests,
+        sectors: memory.sectors,
+        passes: memory.passes,
+        bank_conflicts: memory.passes.saturating_sub(memory.least_passes),
+    });
+    let matrix = count.matrix.as_ref().map(|matrix| {
+        let [rows, columns, depth] = matrix.shape;
+        JsonMatrix {
+            shape: format!("m{rows}n{columns}k{depth}"),
+            factors: matrix.factors.clone().map(Cow::from),
+            sparse: matrix.sparse,
+            products: matrix.products,
+            multiply_adds: matrix.multiply_adds,
+        }
+    });
+    JsonCounts {
+        executions: count.executions,
+        lanes: count.lanes,
+        memory: memory.collect(),
+        matrix,
+        ..counts
+    }
 }
 
 fn memory(count: &InstructionProfile) -> Vec<JsonMemory> {
@@ -97,7 +150,7 @@ fn memory(count: &InstructionProfile) -> Vec<JsonMemory> {
         .memory
         .iter()
         .map(|memory| JsonMemory {
-            space: memory.space.text(),
+            space: memory.space.text().into(),
             bytes: memory.bytes,
             requests: memory.requests,
             sectors: memory.sectors,
@@ -111,7 +164,7 @@ fn matrix(profile: &MatrixProfile) -> JsonMatrix {
     let [rows, columns, depth] = profile.shape;
     JsonMatrix {
         shape: format!("m{rows}n{columns}k{depth}"),
-        factors: profile.factors.map(scalars::name),
+        factors: profile.factors.map(|ty| scalars::name(ty).into()),
         sparse: profile.sparse,
         products: profile.products,
         multiply_adds: profile.multiply_adds,
@@ -240,7 +293,7 @@ pub(super) fn write(
 fn write_products(out: &mut Out, counts: &[JsonCounts]) -> Result<()> {
     let mut kinds: BTreeMap<[String; 2], [u64; 2]> = BTreeMap::new();
     for matrix in counts.iter().filter_map(|count| count.matrix.as_ref()) {
-        let [a, b] = matrix.factors;
+        let [a, b] = &matrix.factors;
         let sparse = if matrix.sparse { ", sparse" } else { "" };
         let kind = [matrix.shape.clone(), format!("{a}, {b}{sparse}")];
         let [products, multiply_adds] = kinds.entry(kind).or_default();

@@ -68,7 +68,7 @@ pub(crate) struct LimitOptions {
 }
 
 /// Parses a number of seconds.
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
         .filter(|n: &f64| *n > 0.0)
