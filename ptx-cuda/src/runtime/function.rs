@@ -6,16 +6,17 @@ use super::call::in_context;
 use super::types::FunctionAttributes;
 use crate::caller::{Out, set, set_if_wanted};
 use crate::handles::Raw;
-use crate::state::registered::is_registered;
 use crate::state::{Driver, registered};
 use crate::status::{Outcome, Status};
 
 /// The kernel of a registered function, or of a handle of a kernel, which functions accept instead of the address of a function.
 pub(crate) fn kernel_of(driver: &mut Driver, function: usize) -> Outcome<Raw> {
-    if !is_registered(function) && driver.kernels.get(function).is_ok() {
-        return Ok(function);
+    match driver.registered_kernel(function) {
+        Err(Status::INVALID_DEVICE_FUNCTION) if driver.kernels.get(function).is_ok() => {
+            Ok(function)
+        }
+        result => result,
     }
-    driver.registered_kernel(function)
 }
 
 /// The numbers of attributes of kernels.

@@ -7,6 +7,7 @@ pub mod array;
 mod call;
 mod copy;
 mod copy3d;
+mod copy_batch;
 mod device;
 mod entry_point;
 mod error;
@@ -15,6 +16,8 @@ mod fill;
 mod function;
 mod host_memory;
 mod launch;
+#[cfg(test)]
+mod layout_tests;
 mod library;
 mod managed;
 mod memory;

@@ -13,7 +13,7 @@ const FIELDS: &str = include_str!("../../api/device_properties.txt");
 
 /// A version of the structure.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Layout {
+pub(super) enum Layout {
     /// The first fields of that of CUDA 12, as earlier versions have them.
     Eleven,
     Twelve,
@@ -38,13 +38,29 @@ fn value(driver: &Driver, source: &str) -> Outcome<u64> {
     }
 }
 
-/// The bytes of the structure.
-pub(crate) fn properties(driver: &Driver, layout: Layout) -> Outcome<Vec<u8>> {
-    let mut bytes: Vec<u8> = Vec::new();
-    let mut align = 1;
+/// A field of the structure.
+#[derive(Debug)]
+struct Field {
+    name: &'static str,
+    /// The bytes before it.
+    offset: usize,
+    /// The bytes of an element.
+    width: usize,
+    /// The number of elements.
+    count: usize,
+    /// The values of the first elements; the others are 0.
+    sources: Vec<&'static str>,
+}
+
+/// The fields of a layout. A line that is not one of a field is skipped.
+fn fields(layout: Layout) -> Vec<Field> {
+    let mut fields = Vec::new();
+    let mut end: usize = 0;
     for line in FIELDS.lines().filter(|line| !line.starts_with('#')) {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let [name, kind, count, versions, ref sources @ ..] = fields[..] else {
+        let mut words = line.split_whitespace();
+        let (Some(name), Some(kind), Some(count), Some(versions)) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
             continue;
         };
         match (layout, versions) {
@@ -57,23 +73,41 @@ pub(crate) fn properties(driver: &Driver, layout: Layout) -> Outcome<Vec<u8>> {
             "int" => 4,
             _ => 1,
         };
-        align = align.max(width);
-        bytes.resize(bytes.len().next_multiple_of(width), 0);
-        let count: usize = count.parse().map_err(|_| Status::UNKNOWN)?;
-        let end = bytes.len() + width * count;
-        match name {
+        let offset = end.next_multiple_of(width);
+        let count = count.parse().unwrap_or(1);
+        end = offset + width * count;
+        fields.push(Field {
+            name,
+            offset,
+            width,
+            count,
+            sources: words.collect(),
+        });
+    }
+    fields
+}
+
+/// The alignment of the structure, which contains numbers of 8 bytes.
+const ALIGN: usize = 8;
+
+/// The bytes of the structure.
+fn properties(driver: &Driver, layout: Layout) -> Outcome<Vec<u8>> {
+    let mut bytes: Vec<u8> = Vec::new();
+    for field in fields(layout) {
+        bytes.resize(field.offset, 0);
+        match field.name {
             "name" => bytes.extend_from_slice(NAME.as_bytes()),
             "uuid" => bytes.extend_from_slice(&UUID),
             _ => {
-                for source in sources.iter().take(count) {
+                for source in field.sources.iter().take(field.count) {
                     let value = value(driver, source)?.to_le_bytes();
-                    bytes.extend_from_slice(&value[..width]);
+                    bytes.extend_from_slice(&value[..field.width]);
                 }
             }
         }
-        bytes.resize(end, 0);
+        bytes.resize(field.offset + field.width * field.count, 0);
     }
-    bytes.resize(bytes.len().next_multiple_of(align), 0);
+    bytes.resize(bytes.len().next_multiple_of(ALIGN), 0);
     Ok(bytes)
 }
 
@@ -104,4 +138,11 @@ pub extern "C" fn cudaGetDeviceProperties(result: usize, device: i32) -> Status 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetDeviceProperties_v2(result: usize, device: i32) -> Status {
     write("cudaGetDeviceProperties_v2", result, device, Layout::Twelve)
+}
+
+/// The names and the offsets of the fields of a layout, for a test.
+#[cfg(test)]
+pub(super) fn offsets(layout: Layout) -> Vec<(&'static str, usize)> {
+    let fields = fields(layout).into_iter();
+    fields.map(|field| (field.name, field.offset)).collect()
 }

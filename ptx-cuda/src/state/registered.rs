@@ -52,6 +52,20 @@ struct Registry {
     managed: Vec<ManagedVariable>,
 }
 
+impl Registry {
+    /// The code and the name of a variable. A managed variable is also known by the address that its pointer contains, which is what programs pass.
+    fn variable(&self, address: usize) -> Option<(usize, Box<str>)> {
+        if let Some(symbol) = self.variables.get(&address) {
+            return Some((symbol.code, symbol.name.clone()));
+        }
+        let mut managed = self.managed.iter();
+        let variable = managed.find(|variable| {
+            address != 0 && caller::read(variable.pointer as *const usize) == Ok(address)
+        })?;
+        Some((variable.code, variable.name.clone()))
+    }
+}
+
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
 
 /// Uses the registry. Functions that use both lock the driver first.
@@ -117,11 +131,6 @@ pub(crate) fn is_registered(function: usize) -> bool {
     with_registry(|registry| registry.functions.contains_key(&function))
 }
 
-/// Whether a variable is registered.
-pub(crate) fn is_registered_variable(variable: usize) -> bool {
-    with_registry(|registry| registry.variables.contains_key(&variable))
-}
-
 /// Removes code and all that is registered with it, and returns its modules.
 fn unregister(number: usize) -> Vec<Raw> {
     let index = code_index(number);
@@ -147,17 +156,21 @@ impl Driver {
     /// The kernel of a registered function in the current context, whose code is loaded at the first use.
     pub(crate) fn registered_kernel(&mut self, function: usize) -> Outcome<Raw> {
         let unknown = Status::INVALID_DEVICE_FUNCTION;
-        let symbol = with_registry(|registry| registry.functions.get(&function).cloned());
-        let symbol = symbol.ok_or(unknown)?;
         let context = self.current_context()?;
-        if let Some((owner, kernel)) = symbol.kernel
+        let loaded_kernel = with_registry(|registry| {
+            let symbol = registry.functions.get(&function).ok_or(unknown)?;
+            Ok(symbol.kernel)
+        })?;
+        if let Some((owner, kernel)) = loaded_kernel
             && owner == context
             && self.kernels.get(kernel).is_ok()
         {
             return Ok(kernel);
         }
-        let module = self.registered_module(symbol.code)?;
-        let kernel = self.kernel(module, &symbol.name).map_err(|_| unknown)?;
+        let symbol = with_registry(|registry| registry.functions.get(&function).cloned());
+        let Symbol { code, name, .. } = symbol.ok_or(unknown)?;
+        let module = self.registered_module(code)?;
+        let kernel = self.kernel(module, &name).map_err(|_| unknown)?;
         with_registry(|registry| {
             if let Some(symbol) = registry.functions.get_mut(&function) {
                 symbol.kernel = Some((context, kernel));
@@ -169,10 +182,9 @@ impl Driver {
     /// The address and the size of a registered variable in the current context.
     pub(crate) fn registered_variable(&mut self, variable: usize) -> Outcome<(u64, u64)> {
         let unknown = Status::INVALID_SYMBOL;
-        let symbol = with_registry(|registry| registry.variables.get(&variable).cloned());
-        let symbol = symbol.ok_or(unknown)?;
-        let module = self.registered_module(symbol.code)?;
-        self.variable(module, &symbol.name).map_err(|_| unknown)
+        let (code, name) = with_registry(|registry| registry.variable(variable)).ok_or(unknown)?;
+        let module = self.registered_module(code)?;
+        self.variable(module, &name).map_err(|_| unknown)
     }
 
     /// Loads registered code into the current context, so that its managed variables can be used.
@@ -224,14 +236,29 @@ impl Driver {
     /// Loads the PTX of fatbins as one module.
     fn load_images(&mut self, images: &[&[u8]]) -> Result<Raw, LoadError> {
         let target = self.config.target;
-        let texts: Result<Vec<_>, _> = images
-            .iter()
-            .map(|image| images::ptx_of(image, target))
-            .collect();
-        let text = match &texts?[..] {
-            [only] => only.clone(),
-            several => linked(several, target)?,
-        };
-        self.try_load(&text)
+        let mut texts = Vec::new();
+        let mut skipped = None;
+        for image in images {
+            match images::ptx_of(image, target) {
+                Ok(text) => texts.push(text),
+                Err(error) => skipped = skipped.or(Some(error)),
+            }
+        }
+        match (&texts[..], skipped) {
+            ([], Some(error)) => Err(error),
+            ([only], _) => self.try_load(only),
+            // A part without PTX may contain nothing that the program uses, such as the library for launches by kernels.
+            (several, skipped) => match (linked(several, target), skipped) {
+                (Ok(text), _) => self.try_load(&text),
+                (Err(error), Some(reason)) => Err(LoadError::new(
+                    error.status,
+                    format!(
+                        "{}\nA part was not linked: {}",
+                        error.message, reason.message
+                    ),
+                )),
+                (Err(error), None) => Err(error),
+            },
+        }
     }
 }
