@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, mem, thread};
@@ -12,6 +13,21 @@ use crate::status::{Outcome, Status};
 
 /// The state of the driver, from the first initialization on.
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
+
+/// The process that initialized the driver; 0 before. It is read without the lock, which a forked process cannot take if another thread of its parent had it.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the functions are logged.
+static LOGS: AtomicBool = AtomicBool::new(false);
+
+/// Fails in a forked process: as on a computer with a GPU, it cannot use the driver of its parent.
+fn check_process() -> Outcome<()> {
+    match PROCESS.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        owner if owner == process::id() => Ok(()),
+        _ => Err(Status::NOT_INITIALIZED),
+    }
+}
 
 fn lock() -> MutexGuard<'static, Option<Driver>> {
     DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
@@ -32,9 +48,13 @@ fn guarded_value<T>(function: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 
 /// Initializes the driver if it is not.
 pub(crate) fn initialize() -> Outcome<()> {
+    check_process()?;
     let mut driver = lock();
     if driver.is_none() {
-        *driver = Some(Driver::new()?);
+        let created = Driver::new()?;
+        PROCESS.store(process::id(), Ordering::Relaxed);
+        LOGS.store(created.config.log, Ordering::Relaxed);
+        *driver = Some(created);
         crate::caller::at_exit(end_process);
     }
     Ok(())
@@ -42,8 +62,9 @@ pub(crate) fn initialize() -> Outcome<()> {
 
 /// Writes the reports at the end of the process, unless another thread uses the driver, or the process was forked.
 extern "C" fn end_process() {
-    if let Ok(mut driver) = DRIVER.try_lock()
-        && let Some(driver) = driver.as_mut().filter(|d| d.process == process::id())
+    if check_process().is_ok()
+        && let Ok(mut driver) = DRIVER.try_lock()
+        && let Some(driver) = driver.as_mut()
     {
         driver.end();
     }
@@ -51,19 +72,14 @@ extern "C" fn end_process() {
 
 /// Uses the state of the driver.
 pub(crate) fn with<T>(function: impl FnOnce(&mut Driver) -> Outcome<T>) -> Outcome<T> {
+    check_process()?;
     let mut guard = lock();
-    let driver = guard.as_mut().ok_or(Status::NOT_INITIALIZED)?;
-    // As on a computer with a GPU, a process that was forked cannot use the driver of its parent.
-    if driver.process != process::id() {
-        return Err(Status::NOT_INITIALIZED);
-    }
-    function(driver)
+    function(guard.as_mut().ok_or(Status::NOT_INITIALIZED)?)
 }
 
 /// Writes a line of the log.
 fn log(name: &str, status: Status) {
-    let logs = lock().as_ref().is_some_and(|driver| driver.config.log);
-    if logs {
+    if LOGS.load(Ordering::Relaxed) {
         let result = status.driver_name().unwrap_or_default().to_string_lossy();
         eprintln!("ptxkit: {name} {} {result}", status.0);
     }

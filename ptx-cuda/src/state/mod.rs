@@ -31,7 +31,6 @@ mod textures;
 mod user_objects;
 
 use std::collections::{BTreeMap, HashMap};
-use std::process;
 use std::sync::Arc;
 
 use ptx_vm::Device;
@@ -73,8 +72,6 @@ const ADDRESSES: u64 = 1 << 40;
 /// The state of the driver.
 pub(crate) struct Driver {
     pub(crate) config: Config,
-    /// The process that initialized the driver.
-    pub(crate) process: u32,
     pub(crate) device: Device<'static>,
     pub(crate) memory: Memory,
     pub(crate) contexts: Table<Context>,
@@ -144,7 +141,6 @@ impl Driver {
         Ok(Self {
             memory: Memory::new(arena, config.memory),
             config,
-            process: process::id(),
             device,
             contexts: Table::default(),
             primary: None,

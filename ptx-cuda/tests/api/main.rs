@@ -10,6 +10,7 @@ mod graphs;
 mod kernels;
 mod memory;
 mod occupancy;
+mod processes;
 mod session;
 mod signatures;
 mod streams;

@@ -1,0 +1,91 @@
+//! Several threads, forked processes, and many launches.
+
+use std::fs;
+use std::thread;
+
+use ptx_cuda::driver::context::{cuCtxSetCurrent, cuCtxSynchronize};
+use ptx_cuda::driver::launch::cuLaunchKernel;
+use ptx_cuda::driver::stream::{cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize};
+use ptx_cuda::driver::version::cuInit;
+use ptx_cuda::status::Status;
+
+use crate::session::{Session, argument, result, succeeds};
+
+/// Adds 1 to a number.
+const COUNT: &str = ".reg .b32 %r1;\n.reg .b64 %rd1;\nld.param.u64 %rd1, [data];\nld.global.u32 %r1, [%rd1];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%rd1], %r1;";
+
+#[test]
+fn threads_launch_in_their_streams() {
+    let session = Session::new();
+    let kernel = session.kernel("count", ".param .u64 data", COUNT);
+    let addresses = [0, 1].map(|_| session.buffer(&[0u32]));
+    let context = session.context;
+    thread::scope(|scope| {
+        for address in addresses {
+            scope.spawn(move || {
+                succeeds(cuCtxSetCurrent(context));
+                let stream = result(|stream| cuStreamCreate(stream, 1)).unwrap();
+                let arguments = [argument(&address)];
+                let extra = std::ptr::null();
+                for _ in 0..500 {
+                    let pointers = arguments.as_ptr();
+                    succeeds(cuLaunchKernel(
+                        kernel, 1, 1, 1, 1, 1, 1, 0, stream, pointers, extra,
+                    ));
+                }
+                succeeds(cuStreamSynchronize(stream));
+                succeeds(cuStreamDestroy_v2(stream));
+            });
+        }
+    });
+    assert_eq!(
+        addresses.map(|address| session.numbers(address, 1)[0]),
+        [500, 500]
+    );
+}
+
+#[test]
+fn forked_processes_cannot_use_the_driver() {
+    let _session = Session::new();
+    // SAFETY: the new process calls functions that take no lock, and ends at once.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let refused =
+            [cuCtxSynchronize(), cuInit(0)].map(|status| status == Status::NOT_INITIALIZED);
+        // SAFETY: the process ends without the handlers of the test program.
+        unsafe { libc::_exit(if refused == [true; 2] { 7 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is valid for a write.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!(libc::WEXITSTATUS(status), 7);
+    succeeds(cuCtxSynchronize());
+}
+
+/// The memory of this process in pages.
+fn resident_pages() -> u64 {
+    let sizes = fs::read_to_string("/proc/self/statm").unwrap();
+    sizes
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse().ok())
+        .unwrap()
+}
+
+#[test]
+fn launches_keep_no_memory() {
+    let session = Session::new();
+    let kernel = session.kernel("count", ".param .u64 data", COUNT);
+    let address = session.buffer(&[0u32]);
+    let launches = |count| {
+        for _ in 0..count {
+            succeeds(session.launch(kernel, 1, &[argument(&address)]));
+        }
+    };
+    launches(1000);
+    let before = resident_pages();
+    launches(20_000);
+    // A page more for each hundred launches would be 40 bytes for each.
+    assert!(resident_pages() < before + 200);
+    assert_eq!(session.numbers(address, 1), [21_000]);
+}
