@@ -114,6 +114,31 @@ fn a_finding_of_several_launches_is_reported_once() {
 }
 
 #[test]
+fn findings_of_a_process_that_is_killed_remain() {
+    let folder = Folder::new("exec-killed");
+    let client = client(&folder);
+    let report = folder.file("report.json", "");
+    let options = ["--check", "racecheck", "--json", "--report", &report];
+    let output = run(&options, &client, &[KERNELS, "race", "2", "abort"]);
+    assert_eq!(output.status.code(), Some(128 + 6));
+    let report = json(&report);
+    assert_eq!(report["killed"], 1);
+    assert_eq!(report["status"], 128 + 6);
+    assert_eq!(report["findings"][0]["launches"], 2);
+}
+
+#[test]
+fn a_hidden_library_is_loaded_before_others() {
+    let maps = |options: &[&str]| {
+        let output = exec(options, &["cat", "/proc/self/maps"]).output().unwrap();
+        assert_eq!(text(&output.stderr), "");
+        text(&output.stdout)
+    };
+    assert!(!maps(&[]).contains("libnvJitLink"));
+    assert!(maps(&["--hide", "nvjitlink"]).contains("/libnvJitLink.so.13"));
+}
+
+#[test]
 fn an_error_of_a_kernel_is_that_of_the_program() {
     let folder = Folder::new("exec-error");
     let client = client(&folder);

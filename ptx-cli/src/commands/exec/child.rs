@@ -43,8 +43,8 @@ pub(super) fn run(command: &[OsString], variables: &[(&str, OsString)]) -> Resul
     let has_terminal = io::stdin().is_terminal();
     thread::spawn(move || {
         while let Ok(signal) = signals.wait() {
-            let of_terminal = matches!(signal, Signal::SIGINT | Signal::SIGQUIT);
-            if !(of_terminal && has_terminal) && !seen.load(Ordering::Acquire) {
+            let of_terminal = has_terminal && matches!(signal, Signal::SIGINT | Signal::SIGQUIT);
+            if !of_terminal && !seen.load(Ordering::Acquire) {
                 let _ = kill(process, signal);
             }
         }

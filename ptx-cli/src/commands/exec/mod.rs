@@ -28,8 +28,7 @@ use clap::ValueEnum;
 use ptx_report::demangle::FunctionPattern;
 use ptx_vm::{Asynchrony, Checker};
 
-use super::run::argument::size;
-use super::run::{asynchrony, shape::seconds};
+use super::run::{asynchrony, seconds, size};
 use crate::format::{FormatOptions, OutputFormat};
 use crate::output::Status;
 

@@ -1,6 +1,6 @@
 //! `ptxkit run`: runs kernels without a GPU.
 
-pub(crate) mod argument;
+mod argument;
 mod memory;
 mod npy;
 mod parameters;
@@ -11,7 +11,7 @@ mod random;
 pub(crate) mod report;
 mod schedules;
 mod script;
-pub(crate) mod shape;
+mod shape;
 mod structure;
 mod tensor_map;
 mod texture;
@@ -37,6 +37,7 @@ use crate::format::{FormatOptions, OutputFormat};
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use argument::Argument;
+pub(crate) use argument::size;
 use memory::Memory;
 use plan::{Call, Plan, Shape};
 use progress::Watch;
@@ -44,6 +45,7 @@ use ptx_report::clean;
 use ptx_report::demangle::FunctionPattern;
 use report::{Launched, RunResults, printed};
 use schedules::Prepared;
+pub(crate) use shape::seconds;
 use shape::{LimitOptions, Sizes};
 use texture::Binding;
 use trace::Trace;

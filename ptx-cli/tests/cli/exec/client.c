@@ -1,4 +1,4 @@
-/* Launches a kernel of a PTX file: client PTX KERNEL LAUNCHES [PID-FILE]. The kernel has one buffer of 64 words, the numbers from 0 on, which are printed. */
+/* Launches a kernel of a PTX file: client PTX KERNEL [LAUNCHES [abort]]. The kernel has one buffer of 64 words, the numbers from 0 on, which are printed. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +57,8 @@ int main(int count, char **arguments)
              kernel, 1, 1, 1, 64, 1, 1, 0, NULL, parameters, NULL);
     }
     CALL(cuCtxSynchronize, (void), );
+    if (count > 4)
+        abort();
     CALL(cuMemcpyDtoH_v2, (void *, unsigned long long, size_t), numbers, buffer, sizeof numbers);
     for (i = 0; i < 64; i++)
         printf("%u%c", numbers[i], i == 63 ? '\n' : ' ');
