@@ -199,8 +199,11 @@ pub(crate) fn wait(name: &str, is_done: impl Fn(&mut Driver) -> Outcome<bool>) -
         loop {
             advance();
             let (done, limit) = with(|driver| {
-                driver.check_context()?;
-                Ok((is_done(driver)?, driver.config.timeout.unwrap_or(WAIT)))
+                driver.current_context()?;
+                // After an error of a kernel, nothing is performed any more.
+                let has_failed = driver.check_context().is_err();
+                let done = has_failed || is_done(driver)?;
+                Ok((done, driver.config.timeout.unwrap_or(WAIT)))
             })?;
             if done {
                 return with(Driver::end_wait);

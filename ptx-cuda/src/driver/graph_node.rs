@@ -404,7 +404,11 @@ fn get<T>(
 }
 
 /// The result of a function that replaces the operation of a node.
-fn replace(name: &str, node: Raw, operation: impl FnOnce(&Driver) -> Outcome<Operation>) -> Status {
+pub(crate) fn replace(
+    name: &str,
+    node: Raw,
+    operation: impl FnOnce(&mut Driver) -> Outcome<Operation>,
+) -> Status {
     in_context(name, |driver| {
         let mut new = operation(driver)?;
         if let Work::Operation(old) = &driver.nodes.get(node)?.work {

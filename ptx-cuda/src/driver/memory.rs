@@ -18,7 +18,6 @@ pub extern "C" fn cuMemGetInfo_v2(free: Out<'_, usize>, total: Out<'_, usize>) -
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemAlloc_v2(address: Out<'_, u64>, bytes: usize) -> Status {
     in_context("cuMemAlloc_v2", |driver| {
-        driver.check_unsafe_call()?;
         let start = driver.allocate(bytes as u64, AllocationKind::Device)?;
         set(address, start)
     })
@@ -34,7 +33,6 @@ pub extern "C" fn cuMemAllocPitch_v2(
     element_bytes: u32,
 ) -> Status {
     in_context("cuMemAllocPitch_v2", |driver| {
-        driver.check_unsafe_call()?;
         if !matches!(element_bytes, 4 | 8 | 16) {
             return Err(Status::INVALID_VALUE);
         }
@@ -47,7 +45,6 @@ pub extern "C" fn cuMemAllocPitch_v2(
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemAllocManaged(address: Out<'_, u64>, bytes: usize, flags: u32) -> Status {
     in_context("cuMemAllocManaged", |driver| {
-        driver.check_unsafe_call()?;
         if !matches!(flags, 1 | 2 | 4) {
             return Err(Status::INVALID_VALUE);
         }
@@ -64,7 +61,6 @@ pub extern "C" fn cuMemAllocHost_v2(pointer: Out<'_, usize>, bytes: usize) -> St
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemHostAlloc(pointer: Out<'_, usize>, bytes: usize, flags: u32) -> Status {
     in_context("cuMemHostAlloc", |driver| {
-        driver.check_unsafe_call()?;
         let start = driver.allocate(bytes as u64, AllocationKind::Pinned { flags })?;
         set(pointer, start as usize)
     })

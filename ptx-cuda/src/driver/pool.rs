@@ -3,19 +3,15 @@
 use crate::call::{enqueue, in_context, plain};
 use crate::caller::{self, Out, set};
 use crate::handles::Raw;
-use crate::state::{AllocationKind, Operation};
 use crate::status::Status;
 
 /// The result of a function that allocates memory in a stream. While the stream is captured, a node of the graph allocates it.
 fn enqueue_allocation(name: &str, address: Out<'_, u64>, bytes: usize, stream: Raw) -> Status {
     enqueue(name, stream, |driver| {
         let address = address.ok_or(Status::INVALID_VALUE)?;
-        if let Some(reserved) = driver.capture_allocation(stream, bytes as u64)? {
-            address.write(reserved);
-            return Ok(Operation::Nothing);
-        }
-        address.write(driver.allocate(bytes as u64, AllocationKind::Device)?);
-        Ok(Operation::Empty)
+        let (start, operation) = driver.allocate_in_stream(stream, bytes as u64)?;
+        address.write(start);
+        Ok(operation)
     })
 }
 

@@ -51,6 +51,7 @@ pub extern "C" fn cuStreamQuery(stream: Raw) -> Status {
         driver.check_stream(stream)?;
         driver.check_not_captured(stream)?;
         if driver.is_idle(stream) {
+            driver.flush_output();
             Ok(())
         } else {
             Err(Status::NOT_READY)

@@ -40,7 +40,7 @@ fn prepare() -> Outcome<()> {
 }
 
 /// The result of a function after the initialization.
-fn prepared(name: &str, function: impl FnOnce() -> Status) -> Status {
+pub(crate) fn prepared(name: &str, function: impl FnOnce() -> Status) -> Status {
     match prepare() {
         Ok(()) => recorded(function()),
         Err(status) => recorded(call::plain(name, || Err(status))),

@@ -148,3 +148,60 @@ pub extern "C" fn cudaMemcpy3DPeerAsync(
 ) -> Status {
     peer("cudaMemcpy3DPeerAsync", parameters, Some(stream))
 }
+
+/// The parameters that describe a copy. Offsets from addresses are part of the addresses.
+pub(super) fn parameters_of(driver: &Driver, copy: &Copy) -> Outcome<Copy3dParameters> {
+    let bytes = copy.region.bytes as usize;
+    let mut unit = 1;
+    let mut end = |place: Place| {
+        let mut end = End {
+            array: 0,
+            position: Position { x: 0, y: 0, z: 0 },
+            memory: PitchedPointer {
+                pointer: 0,
+                pitch: 0,
+                width: 0,
+                height: 0,
+            },
+        };
+        match place {
+            Place::Address {
+                address,
+                row,
+                layer,
+            } => {
+                end.memory = PitchedPointer {
+                    pointer: address as usize,
+                    pitch: row as usize,
+                    width: bytes,
+                    height: layer.checked_div(row).unwrap_or(0) as usize,
+                };
+            }
+            Place::Array {
+                array, position, ..
+            } => {
+                unit = driver.array_element_bytes(array)?.max(1);
+                let [x, y, z] = position.map(|position| position as usize);
+                end.array = array;
+                end.position = Position { x: x / unit, y, z };
+            }
+            Place::ArrayBytes { .. } => return Err(Status::NOT_SUPPORTED),
+        }
+        Ok(end)
+    };
+    let [from, to] = [end(copy.from)?, end(copy.to)?];
+    Ok(Copy3dParameters {
+        from_array: from.array,
+        from_position: from.position,
+        from: from.memory,
+        to_array: to.array,
+        to_position: to.position,
+        to: to.memory,
+        extent: Extent {
+            width: bytes / unit,
+            height: copy.region.rows as usize,
+            depth: copy.region.layers as usize,
+        },
+        kind: kind::DEFAULT,
+    })
+}

@@ -2,9 +2,10 @@
 
 use std::ffi::c_char;
 
-use super::call::{in_context, recorded, without_context};
+use super::call::{in_context, prepared, recorded, without_context};
 use crate::call;
 use crate::caller::{Out, set, set_if_wanted, set_text, text};
+use crate::driver::context::cuCtxSynchronize;
 use crate::driver::device::{BUS_ADDRESS, check_device};
 use crate::state::attributes::attribute;
 use crate::status::{Outcome, Status};
@@ -84,7 +85,7 @@ pub extern "C" fn cudaGetDeviceFlags(flags: Out<'_, u32>) -> Status {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceSynchronize() -> Status {
-    in_context("cudaDeviceSynchronize", |driver| driver.synchronize())
+    prepared("cudaDeviceSynchronize", || cuCtxSynchronize())
 }
 
 /// Ends the primary context, and with it the error of a kernel.

@@ -1,16 +1,10 @@
-//! Events.
+//! Events. The functions are those of the driver API.
 
-use super::call::{enqueue, in_context};
-use crate::caller::{Out, set};
+use super::call::prepared;
+use crate::caller::Out;
+use crate::driver::event as d;
 use crate::handles::Raw;
-use crate::state::Operation;
 use crate::status::Status;
-
-/// The flags of events that exist.
-const FLAGS: u32 = 0b111;
-/// The flag of events of other processes, which need the flag of events without times.
-const INTERPROCESS: u32 = 4;
-const WITHOUT_TIMES: u32 = 2;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventCreate(event: Out<'_, Raw>) -> Status {
@@ -19,64 +13,42 @@ pub extern "C" fn cudaEventCreate(event: Out<'_, Raw>) -> Status {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventCreateWithFlags(event: Out<'_, Raw>, flags: u32) -> Status {
-    in_context("cudaEventCreateWithFlags", |driver| {
-        let has_bad_flags =
-            flags & !FLAGS != 0 || (flags & INTERPROCESS != 0 && flags & WITHOUT_TIMES == 0);
-        if has_bad_flags {
-            return Err(Status::INVALID_VALUE);
-        }
-        let event = event.ok_or(Status::INVALID_VALUE)?;
-        event.write(driver.create_event(flags)?);
-        Ok(())
+    prepared("cudaEventCreateWithFlags", || {
+        d::cuEventCreate(event, flags)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventDestroy(event: Raw) -> Status {
-    in_context("cudaEventDestroy", |driver| {
-        driver.events.remove(event).map(|_| ())
-    })
+    prepared("cudaEventDestroy", || d::cuEventDestroy_v2(event))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventRecord(event: Raw, stream: Raw) -> Status {
-    enqueue("cudaEventRecord", stream, |driver| {
-        driver.events.get(event)?;
-        Ok(Operation::Record(event))
-    })
+    prepared("cudaEventRecord", || d::cuEventRecord(event, stream))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventRecordWithFlags(event: Raw, stream: Raw, flags: u32) -> Status {
-    enqueue("cudaEventRecordWithFlags", stream, |driver| {
-        if flags > 1 {
-            return Err(Status::INVALID_VALUE);
-        }
-        driver.events.get(event)?;
-        Ok(Operation::Record(event))
+    prepared("cudaEventRecordWithFlags", || {
+        d::cuEventRecordWithFlags(event, stream, flags)
     })
 }
 
-/// Operations are performed when they are appended: every event is complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventQuery(event: Raw) -> Status {
-    in_context("cudaEventQuery", |driver| {
-        driver.events.get(event).map(|_| ())
-    })
+    prepared("cudaEventQuery", || d::cuEventQuery(event))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventSynchronize(event: Raw) -> Status {
-    in_context("cudaEventSynchronize", |driver| {
-        driver.events.get(event)?;
-        driver.synchronize()
-    })
+    prepared("cudaEventSynchronize", || d::cuEventSynchronize(event))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventElapsedTime(milliseconds: Out<'_, f32>, start: Raw, end: Raw) -> Status {
-    in_context("cudaEventElapsedTime", |driver| {
-        set(milliseconds, driver.elapsed(start, end)?)
+    prepared("cudaEventElapsedTime", || {
+        d::cuEventElapsedTime(milliseconds, start, end)
     })
 }
 

@@ -5,15 +5,20 @@
 
 pub mod array;
 mod call;
+pub mod capture;
 mod copy;
 mod copy3d;
 mod copy_batch;
 mod device;
 mod entry_point;
 mod error;
-mod event;
+pub mod event;
 mod fill;
 mod function;
+pub mod graph;
+pub mod graph_copy;
+pub mod graph_exec;
+pub mod graph_node;
 mod host_memory;
 mod launch;
 #[cfg(test)]
@@ -21,12 +26,13 @@ mod layout_tests;
 mod library;
 mod managed;
 mod memory;
+pub mod occupancy;
 mod peer;
 mod pointer;
 mod pool;
 mod properties;
 mod register;
-mod stream;
+pub mod stream;
 pub mod surface;
 mod symbol;
 pub mod texture;

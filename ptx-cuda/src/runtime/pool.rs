@@ -5,7 +5,7 @@ use super::types::{MemoryAccess, MemoryLocation, PoolProperties};
 use crate::caller::{self, Out, given, set};
 use crate::driver::device::check_device;
 use crate::handles::Raw;
-use crate::state::{AllocationKind, Driver, Operation};
+use crate::state::{Driver, Operation};
 use crate::status::{Outcome, Status};
 
 /// Allocates memory at once; the order of the stream is kept, as operations are performed when they are appended. An allocation of no bytes is null.
@@ -19,12 +19,12 @@ fn allocate(
     enqueue(name, stream, |driver| {
         let pointer = pointer.ok_or(Status::INVALID_VALUE)?;
         pool(driver)?;
-        let address = match bytes {
-            0 => 0,
-            bytes => driver.allocate(bytes as u64, AllocationKind::Device)?,
+        let (address, operation) = match bytes {
+            0 => (0, Operation::Nothing),
+            bytes => driver.allocate_in_stream(stream, bytes as u64)?,
         };
         pointer.write(address as usize);
-        Ok(Operation::Empty)
+        Ok(operation)
     })
 }
 

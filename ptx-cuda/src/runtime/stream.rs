@@ -1,7 +1,8 @@
 //! Streams.
 
-use super::call::{enqueue, in_context};
-use crate::caller::{self, Out, set};
+use super::call::{enqueue, in_context, prepared};
+use crate::caller::Out;
+use crate::driver::stream as d;
 use crate::handles::Raw;
 use crate::state::{HostFunction, Operation};
 use crate::status::Status;
@@ -34,38 +35,23 @@ pub extern "C" fn cudaStreamCreateWithPriority(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamDestroy(stream: Raw) -> Status {
-    in_context("cudaStreamDestroy", |driver| {
-        driver.flush_output();
-        driver.streams.remove(stream).map(|_| ())
-    })
+    prepared("cudaStreamDestroy", || d::cuStreamDestroy_v2(stream))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamSynchronize(stream: Raw) -> Status {
-    in_context("cudaStreamSynchronize", |driver| {
-        driver.check_stream(stream)?;
-        driver.synchronize()
-    })
+    prepared("cudaStreamSynchronize", || d::cuStreamSynchronize(stream))
 }
 
-/// Operations are performed when they are appended: every stream is complete.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamQuery(stream: Raw) -> Status {
-    in_context("cudaStreamQuery", |driver| {
-        driver.check_stream(stream)?;
-        driver.flush_output();
-        Ok(())
-    })
+    prepared("cudaStreamQuery", || d::cuStreamQuery(stream))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamWaitEvent(stream: Raw, event: Raw, flags: u32) -> Status {
-    enqueue("cudaStreamWaitEvent", stream, |driver| {
-        if flags > 1 {
-            return Err(Status::INVALID_VALUE);
-        }
-        driver.events.get(event)?;
-        Ok(Operation::Wait(event))
+    prepared("cudaStreamWaitEvent", || {
+        d::cuStreamWaitEvent(stream, event, flags)
     })
 }
 
@@ -90,87 +76,63 @@ pub extern "C" fn cudaStreamAddCallback(
 pub extern "C" fn cudaStreamAttachMemAsync(
     stream: Raw,
     address: usize,
-    _bytes: usize,
+    bytes: usize,
     flags: u32,
 ) -> Status {
-    enqueue("cudaStreamAttachMemAsync", stream, |driver| {
-        if !matches!(flags, 1 | 2 | 4) || driver.memory.find(address as u64).is_none() {
-            return Err(Status::INVALID_VALUE);
-        }
-        Ok(Operation::Empty)
+    prepared("cudaStreamAttachMemAsync", || {
+        d::cuStreamAttachMemAsync(stream, address as u64, bytes, flags)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamGetDevice(stream: Raw, device: Out<'_, i32>) -> Status {
-    in_context("cudaStreamGetDevice", |driver| {
-        driver.check_stream(stream)?;
-        set(device, 0)
+    prepared("cudaStreamGetDevice", || {
+        d::cuStreamGetDevice(stream, device)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamGetFlags(stream: Raw, flags: Out<'_, u32>) -> Status {
-    in_context("cudaStreamGetFlags", |driver| {
-        driver.check_stream(stream)?;
-        let stream = driver.streams.get(stream);
-        set(flags, stream.map_or(0, |stream| stream.flags))
-    })
+    prepared("cudaStreamGetFlags", || d::cuStreamGetFlags(stream, flags))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamGetPriority(stream: Raw, priority: Out<'_, i32>) -> Status {
-    in_context("cudaStreamGetPriority", |driver| {
-        driver.check_stream(stream)?;
-        let stream = driver.streams.get(stream);
-        set(priority, stream.map_or(0, |stream| stream.priority))
+    prepared("cudaStreamGetPriority", || {
+        d::cuStreamGetPriority(stream, priority)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamGetId(stream: Raw, number: Out<'_, u64>) -> Status {
-    in_context("cudaStreamGetId", |driver| {
-        driver.check_stream(stream)?;
-        let object = driver.streams.get(stream);
-        set(number, object.map_or(stream as u64, |stream| stream.number))
-    })
+    prepared("cudaStreamGetId", || d::cuStreamGetId(stream, number))
 }
 
-/// The bytes of the value of an attribute of streams.
-const ATTRIBUTE_BYTES: usize = 64;
-/// The attributes of streams: the policy of caches, the policy of synchronization, the priority, and the domains of memory.
-const ATTRIBUTES: [u32; 5] = [1, 3, 8, 9, 10];
-
-/// Attributes of streams have no effect.
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamSetAttribute(stream: Raw, number: u32, value: usize) -> Status {
-    in_context("cudaStreamSetAttribute", |driver| {
-        driver.check_stream(stream)?;
-        if value == 0 || !ATTRIBUTES.contains(&number) {
-            return Err(Status::INVALID_VALUE);
-        }
-        Ok(())
+pub extern "C" fn cudaStreamSetAttribute(
+    stream: Raw,
+    number: u32,
+    value: Option<&[u32; 16]>,
+) -> Status {
+    prepared("cudaStreamSetAttribute", || {
+        d::cuStreamSetAttribute(stream, number, value)
     })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamGetAttribute(stream: Raw, number: u32, value: *mut u8) -> Status {
-    in_context("cudaStreamGetAttribute", |driver| {
-        driver.check_stream(stream)?;
-        if !ATTRIBUTES.contains(&number) {
-            return Err(Status::INVALID_VALUE);
-        }
-        for place in caller::slice_mut(value, ATTRIBUTE_BYTES)? {
-            place.write(0);
-        }
-        Ok(())
+pub extern "C" fn cudaStreamGetAttribute(
+    stream: Raw,
+    number: u32,
+    value: Out<'_, [u32; 16]>,
+) -> Status {
+    prepared("cudaStreamGetAttribute", || {
+        d::cuStreamGetAttribute(stream, number, value)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamCopyAttributes(to: Raw, from: Raw) -> Status {
-    in_context("cudaStreamCopyAttributes", |driver| {
-        driver.check_stream(to)?;
-        driver.check_stream(from)
+    prepared("cudaStreamCopyAttributes", || {
+        d::cuStreamCopyAttributes(to, from)
     })
 }

@@ -9,7 +9,7 @@ use std::thread::{self, ThreadId};
 
 use super::graphs::{Edge, Work};
 use super::streams::{LEGACY_STREAM, same_stream};
-use super::{Driver, HostFunction, Operation};
+use super::{AllocationKind, Driver, HostFunction, Operation};
 use crate::handles::{Kind, Raw};
 use crate::status::{Outcome, Status};
 
@@ -404,18 +404,24 @@ impl Driver {
         Ok(node)
     }
 
-    /// Adds a node that allocates memory if the stream is captured, and returns the address.
-    pub(crate) fn capture_allocation(&mut self, stream: Raw, bytes: u64) -> Outcome<Option<u64>> {
+    /// Allocates memory in the order of a stream, and returns its address and what remains to be appended to the stream. While the stream is captured, a node of the graph
+    /// allocates the memory.
+    pub(crate) fn allocate_in_stream(
+        &mut self,
+        stream: Raw,
+        bytes: u64,
+    ) -> Outcome<(u64, Operation)> {
         let stream = same_stream(stream);
         let Some(captured) = self.captured_streams.get(&stream) else {
-            return Ok(None);
+            let address = self.allocate_in_order(bytes, AllocationKind::Device)?;
+            return Ok((address, Operation::Nothing));
         };
         if self.captures.get(captured.capture)?.is_invalidated {
             return Err(Status::STREAM_CAPTURE_INVALIDATED);
         }
         let address = self.reserve_graph_memory(bytes)?;
         self.append_captured(stream, Work::Allocate { address, bytes })?;
-        Ok(Some(address))
+        Ok((address, Operation::Nothing))
     }
 
     /// Adds nodes to those that the next operation of a captured stream follows, or replaces them.

@@ -114,8 +114,9 @@ impl Driver {
             let _ = self.unload(module);
         }
         for stream in handles_of(self.streams.iter().map(|(h, o)| (h, o.context)), context) {
-            let _ = self.streams.remove(stream);
+            self.abandon_stream(stream);
         }
+        self.abandon_default_streams();
         for event in handles_of(self.events.iter().map(|(h, o)| (h, o.context)), context) {
             let _ = self.events.remove(event);
         }

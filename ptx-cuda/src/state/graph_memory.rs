@@ -25,7 +25,7 @@ pub(crate) struct GraphMemoryUse {
 impl Driver {
     /// Reserves memory for a new node.
     pub(crate) fn reserve_graph_memory(&mut self, bytes: u64) -> Outcome<u64> {
-        let address = self.allocate(bytes, AllocationKind::Device)?;
+        let address = self.allocate_in_order(bytes, AllocationKind::Device)?;
         let memory = GraphMemory {
             bytes,
             is_allocated: false,

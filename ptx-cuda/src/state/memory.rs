@@ -173,8 +173,14 @@ impl Memory {
 }
 
 impl Driver {
-    /// Allocates device memory, managed memory or pinned memory, and returns its address.
+    /// Allocates device memory, managed memory or pinned memory, and returns its address. Fails during captures, as it may wait for the device.
     pub(crate) fn allocate(&mut self, bytes: u64, kind: AllocationKind) -> Outcome<u64> {
+        self.check_unsafe_call()?;
+        self.allocate_in_order(bytes, kind)
+    }
+
+    /// Allocates memory in the order of a stream, which does not wait for the device.
+    pub(crate) fn allocate_in_order(&mut self, bytes: u64, kind: AllocationKind) -> Outcome<u64> {
         let context = self.current_context()?;
         if bytes == 0 {
             return Err(Status::INVALID_VALUE);

@@ -2,7 +2,6 @@
 
 use super::Driver;
 use super::attributes::{kernel_attribute, shared_of_block, shared_of_multiprocessor};
-use super::launches::BLOCK_THREADS;
 use crate::config::Capability;
 use crate::handles::Raw;
 use crate::status::{Outcome, Status};
@@ -111,7 +110,7 @@ impl Driver {
     /// The numbers of threads of a block from which a program chooses, the largest one first: those up to `limit`, or up to that of the kernel if `limit` is 0.
     pub(crate) fn block_sizes(&self, kernel: Raw, limit: u32) -> Outcome<Vec<u32>> {
         let most = self.kernel_attribute(kernel, kernel_attribute::MAX_THREADS_PER_BLOCK)?;
-        let most = most.unsigned_abs().min(BLOCK_THREADS as u32);
+        let most = most.unsigned_abs();
         let most = if limit == 0 { most } else { most.min(limit) };
         let rounded = most.next_multiple_of(WARP_THREADS);
         let sizes = (1..=rounded / WARP_THREADS).rev();

@@ -228,6 +228,12 @@ impl Driver {
         BLOCKED.store(!self.queues.is_empty(), Ordering::Release);
     }
 
+    /// Removes the operations of a stream that were not performed.
+    pub(super) fn forget_queue(&mut self, stream: Raw) {
+        self.queues.remove(&stream);
+        BLOCKED.store(!self.queues.is_empty(), Ordering::Release);
+    }
+
     /// Performs work until it ends, a function of the program has to be called, or the stream has to wait.
     pub(crate) fn proceed(
         &mut self,

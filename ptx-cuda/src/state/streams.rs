@@ -91,11 +91,27 @@ impl Driver {
 
     /// Destroys a stream. Operations that were appended to it are still performed.
     pub(crate) fn destroy_stream(&mut self, stream: Raw) -> Outcome<()> {
+        self.flush_output();
         self.streams.remove(stream)?;
         self.stream_attributes
             .retain(|(owner, _), _| *owner != stream);
         self.forget_captured_stream(stream);
         Ok(())
+    }
+
+    /// Removes a stream, with the operations that were not performed, as the end of its context does.
+    pub(super) fn abandon_stream(&mut self, stream: Raw) {
+        let _ = self.streams.remove(stream);
+        self.forget_captured_stream(stream);
+        self.forget_queue(stream);
+    }
+
+    /// Removes the operations of the default streams that were not performed, as the end of a context does.
+    pub(super) fn abandon_default_streams(&mut self) {
+        for stream in [LEGACY_STREAM, PER_THREAD_STREAM] {
+            self.forget_captured_stream(stream);
+            self.forget_queue(stream);
+        }
     }
 
     /// Checks the handle of a stream.

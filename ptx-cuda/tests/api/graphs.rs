@@ -9,8 +9,6 @@ use ptx_cuda::driver::event::*;
 use ptx_cuda::driver::graph::*;
 use ptx_cuda::driver::graph_exec::*;
 use ptx_cuda::driver::graph_node::*;
-use ptx_cuda::driver::memory::cuMemFree_v2;
-use ptx_cuda::driver::user_object::*;
 use ptx_cuda::handles::Raw;
 use ptx_cuda::status::Status;
 
@@ -37,7 +35,7 @@ pub(crate) fn add_kernel(session: &Session) -> Raw {
     session.kernel("add", ADD_PARAMETERS, ADD)
 }
 
-fn graph() -> Raw {
+pub(crate) fn graph() -> Raw {
     result(|graph| cuGraphCreate(graph, 0)).unwrap()
 }
 
@@ -46,7 +44,7 @@ pub(crate) fn instantiate(graph: Raw) -> Raw {
 }
 
 /// The parameters of a node with one block of one thread.
-fn kernel_parameters(kernel: Raw, arguments: &[*const c_void]) -> KernelNode {
+pub(crate) fn kernel_parameters(kernel: Raw, arguments: &[*const c_void]) -> KernelNode {
     KernelNode {
         first: KernelNodeV1 {
             function: kernel,
@@ -61,7 +59,13 @@ fn kernel_parameters(kernel: Raw, arguments: &[*const c_void]) -> KernelNode {
     }
 }
 
-fn add_kernel_node(graph: Raw, before: &[Raw], kernel: Raw, data: u64, value: u32) -> Raw {
+pub(crate) fn add_kernel_node(
+    graph: Raw,
+    before: &[Raw],
+    kernel: Raw,
+    data: u64,
+    value: u32,
+) -> Raw {
     let arguments = [argument(&data), argument(&value)];
     let parameters = kernel_parameters(kernel, &arguments);
     let (nodes, count) = (before.as_ptr(), before.len());
@@ -75,12 +79,12 @@ fn host(number: usize) -> HostNode {
     }
 }
 
-fn add_host_node(graph: Raw, before: &[Raw], number: usize) -> Raw {
+pub(crate) fn add_host_node(graph: Raw, before: &[Raw], number: usize) -> Raw {
     let (nodes, count) = (before.as_ptr(), before.len());
     result(|node| cuGraphAddHostNode(node, graph, nodes, count, Some(&host(number)))).unwrap()
 }
 
-fn fill(address: u64, value: u32, count: usize) -> FillNode {
+pub(crate) fn fill(address: u64, value: u32, count: usize) -> FillNode {
     FillNode {
         address,
         pitch: 0,
@@ -91,13 +95,13 @@ fn fill(address: u64, value: u32, count: usize) -> FillNode {
     }
 }
 
-fn add_fill_node(graph: Raw, before: &[Raw], parameters: &FillNode) -> Raw {
+pub(crate) fn add_fill_node(graph: Raw, before: &[Raw], parameters: &FillNode) -> Raw {
     let (nodes, count) = (before.as_ptr(), before.len());
     result(|node| cuGraphAddMemsetNode(node, graph, nodes, count, Some(parameters), 0)).unwrap()
 }
 
 /// A copy of bytes that follow each other.
-fn copy(to: u64, from: u64, bytes: usize) -> Copy3d {
+pub(crate) fn copy(to: u64, from: u64, bytes: usize) -> Copy3d {
     let place = |device| Place3d {
         x_bytes: 0,
         y: 0,
@@ -120,7 +124,7 @@ fn copy(to: u64, from: u64, bytes: usize) -> Copy3d {
     }
 }
 
-fn launch(exec: Raw) {
+pub(crate) fn launch(exec: Raw) {
     succeeds(cuGraphLaunch(exec, 0));
 }
 
@@ -373,7 +377,7 @@ fn parameters_of_nodes_can_be_read_and_changed() {
 }
 
 /// A node of any type with the first words of its parameters.
-fn any(kind: u32, words: &[u64]) -> NodeParameters {
+pub(crate) fn any(kind: u32, words: &[u64]) -> NodeParameters {
     let mut parameters = NodeParameters {
         kind,
         reserved: [0; 3],
@@ -384,7 +388,11 @@ fn any(kind: u32, words: &[u64]) -> NodeParameters {
     parameters
 }
 
-fn add_any(graph: Raw, before: &[Raw], parameters: &mut NodeParameters) -> Result<Raw, Status> {
+pub(crate) fn add_any(
+    graph: Raw,
+    before: &[Raw],
+    parameters: &mut NodeParameters,
+) -> Result<Raw, Status> {
     let (nodes, count) = (before.as_ptr(), before.len());
     let edges = std::ptr::null();
     result(|node| cuGraphAddNode_v2(node, graph, nodes, edges, count, Some(parameters)))
@@ -486,161 +494,6 @@ fn executable_graphs_take_the_parameters_of_graphs_with_the_same_nodes() {
     assert_ne!(node, 0);
     launch(exec);
     assert_eq!(session.numbers(data, 2), [41, 20]);
-}
-
-#[test]
-fn graphs_allocate_memory() {
-    let session = Session::new();
-    let kernel = add_kernel(&session);
-    let target = session.buffer(&[0u32]);
-    let build = |frees: bool| {
-        let graph = graph();
-        let mut parameters = AllocationNode {
-            pool: PoolProperties {
-                allocation_type: 1,
-                handle_types: 0,
-                location: MemoryLocation { kind: 1, number: 0 },
-                security: 0,
-                limit_bytes: 0,
-                usage: 0,
-                reserved: [0; 54],
-            },
-            access: 0,
-            access_count: 0,
-            bytes: 4096,
-            address: 0,
-        };
-        let mut node = result(|node| {
-            cuGraphAddMemAllocNode(node, graph, std::ptr::null(), 0, Some(&mut parameters))
-        })
-        .unwrap();
-        let address = parameters.address;
-        let read = result(|p| cuGraphMemAllocNodeGetParams(node, p)).unwrap();
-        assert_eq!((read.address, read.bytes), (address, 4096));
-        node = add_fill_node(graph, &[node], &fill(address, 30, 1));
-        node = add_kernel_node(graph, &[node], kernel, address, 3);
-        let copy = copy(target, address, 4);
-        node = result(|n| cuGraphAddMemcpyNode(n, graph, &node, 1, Some(&copy), 0)).unwrap();
-        if frees {
-            result(|n| cuGraphAddMemFreeNode(n, graph, &node, 1, address)).unwrap();
-        }
-        (graph, address)
-    };
-    let used = || result(|value| cuDeviceGetGraphMemAttribute(0, 0, value)).unwrap();
-    let (graph, _) = build(true);
-    let exec = instantiate(graph);
-    for _ in 0..3 {
-        launch(exec);
-        assert_eq!(session.numbers(target, 1), [33]);
-        assert_eq!(used(), 0);
-    }
-    assert_eq!(
-        result(|copy| cuGraphClone(copy, graph)),
-        Err(Status::NOT_SUPPORTED)
-    );
-    // Memory that the graph does not free has to be freed before the next launch.
-    let (graph, address) = build(false);
-    let exec = instantiate(graph);
-    launch(exec);
-    assert_eq!(used(), 4096);
-    assert_eq!(session.numbers(address, 1), [33]);
-    assert_eq!(cuGraphLaunch(exec, 0), Status::INVALID_VALUE);
-    succeeds(cuMemFree_v2(address));
-    assert_eq!(cuMemFree_v2(address), Status::INVALID_VALUE);
-    launch(exec);
-    // The memory lives longer than the graph.
-    succeeds(cuGraphExecDestroy(exec));
-    let automatic = result(|exec| cuGraphInstantiateWithFlags(exec, graph, 1)).unwrap();
-    launch(automatic);
-    launch(automatic);
-    succeeds(cuGraphExecDestroy(automatic));
-    succeeds(cuGraphDestroy(graph));
-    assert_eq!(session.numbers(address, 1), [33]);
-    succeeds(cuMemFree_v2(address));
-    assert_eq!(used(), 0);
-    assert_eq!(cuMemFree_v2(address), Status::INVALID_VALUE);
-}
-
-/// Adds a conditional node, and returns its graphs.
-fn add_conditional(graph: Raw, before: &[Raw], handle: u64, kind: u32, size: u32) -> Vec<Raw> {
-    let words = [handle, u64::from(kind) | u64::from(size) << 32];
-    let mut parameters = any(node_type::CONDITIONAL, &words);
-    add_any(graph, before, &mut parameters).unwrap();
-    let graphs = parameters.words[2] as usize;
-    // SAFETY: the driver has set the address of an array of the graphs.
-    let graphs = unsafe {
-        std::slice::from_raw_parts(std::ptr::with_exposed_provenance(graphs), size as usize)
-    };
-    graphs.to_vec()
-}
-
-#[test]
-fn conditional_nodes_perform_graphs_as_values_decide() {
-    let session = Session::new();
-    let kernel = add_kernel(&session);
-    let handle_of = |graph, default| {
-        result(|handle| cuGraphConditionalHandleCreate(handle, graph, 0, default, 1)).unwrap()
-    };
-    // If, with and without the second graph.
-    for (default, expected) in [(1, 10), (0, 11)] {
-        let graph = graph();
-        let bodies = add_conditional(graph, &[], handle_of(graph, default), 0, 2);
-        add_host_node(bodies[0], &[], 10);
-        add_host_node(bodies[1], &[], 11);
-        launch(instantiate(graph));
-        assert_eq!(calls(), [expected]);
-    }
-    // While a kernel counts down; the value is set again at each launch.
-    let graph_of_loop = graph();
-    let handle = handle_of(graph_of_loop, 3);
-    let bodies = add_conditional(graph_of_loop, &[], handle, 1, 1);
-    let first = add_host_node(bodies[0], &[], 20);
-    add_kernel_node(bodies[0], &[first], kernel, handle, u32::MAX);
-    let exec = instantiate(graph_of_loop);
-    for _ in 0..2 {
-        launch(exec);
-        assert_eq!(calls(), [20; 3]);
-    }
-    // Switch, with a value without a graph.
-    for value in 0..4 {
-        let graph = graph();
-        let bodies = add_conditional(graph, &[], handle_of(graph, value), 2, 3);
-        for (index, body) in bodies.iter().enumerate() {
-            add_host_node(*body, &[], 30 + index);
-        }
-        launch(instantiate(graph));
-        let expected = (value < 3).then_some(30 + value as usize);
-        assert_eq!(calls(), Vec::from_iter(expected));
-    }
-    let graph = graph();
-    let words = [4096, 1 << 32];
-    assert!(add_any(graph, &[], &mut any(node_type::CONDITIONAL, &words)).is_err());
-}
-
-#[test]
-fn user_objects_are_destroyed_with_the_last_reference() {
-    let _session = Session::new();
-    let create = |number, references| {
-        result(|object| cuUserObjectCreate(object, number, Some(note), references, 1)).unwrap()
-    };
-    let object = create(1, 2);
-    succeeds(cuUserObjectRelease(object, 1));
-    assert!(calls().is_empty());
-    succeeds(cuUserObjectRetain(object, 1));
-    succeeds(cuUserObjectRelease(object, 2));
-    assert_eq!(calls(), [1]);
-    assert_eq!(cuUserObjectRelease(object, 1), Status::INVALID_VALUE);
-    // A graph, its copy and an executable graph have references.
-    let object = create(2, 1);
-    let graph = graph();
-    succeeds(cuGraphRetainUserObject(graph, object, 1, 1));
-    let copy = result(|copy| cuGraphClone(copy, graph)).unwrap();
-    let exec = instantiate(graph);
-    succeeds(cuGraphDestroy(graph));
-    succeeds(cuGraphDestroy(copy));
-    assert!(calls().is_empty());
-    succeeds(cuGraphExecDestroy(exec));
-    assert_eq!(calls(), [2]);
 }
 
 #[test]

@@ -6,11 +6,13 @@
 mod captures;
 mod contexts;
 mod functions;
+mod graph_ownership;
 mod graphs;
 mod kernels;
 mod memory;
 mod occupancy;
 mod processes;
+mod runtime_graphs;
 mod session;
 mod signatures;
 mod streams;

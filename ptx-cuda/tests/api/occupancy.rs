@@ -1,6 +1,7 @@
 //! Occupancy, with numbers that were computed by hand from the limits of compute capability 8.0: 64 warps, 32 blocks, 65536 registers, 164 KiB of shared memory.
 
-use ptx_cuda::abi::LaunchConfig;
+use ptx_cuda::abi::{LaunchAttribute, LaunchConfig, launch_attribute};
+use ptx_cuda::driver::kernel::cuFuncSetAttribute;
 use ptx_cuda::driver::occupancy::*;
 use ptx_cuda::status::Status;
 
@@ -106,4 +107,55 @@ fn devices_without_clusters_say_so() {
         result(|n| cuOccupancyMaxActiveClusters(n, plain, None)),
         Err(Status::INVALID_VALUE)
     );
+}
+
+/// The variable that is set in the process with another compute capability.
+const CHILD: &str = "PTXKIT_TEST_CLUSTERS";
+
+#[test]
+fn clusters_are_limited_by_the_blocks_of_all_multiprocessors() {
+    if std::env::var_os(CHILD).is_none() {
+        let test = "occupancy::clusters_are_limited_by_the_blocks_of_all_multiprocessors";
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([test, "--exact"])
+            .env(CHILD, "1")
+            .env("PTXKIT_CUDA_CC", "9.0")
+            .status();
+        assert!(status.unwrap().success());
+        return;
+    }
+    let session = Session::new();
+    let plain = session.kernel("plain", "", "");
+    // 16 multiprocessors, each of which runs two blocks of 1024 threads.
+    let clusters = |blocks, dynamic| {
+        let mut value = [0; 16];
+        value[..3].copy_from_slice(&[blocks, 1, 1]);
+        let attribute = LaunchAttribute {
+            number: launch_attribute::CLUSTER_DIMENSION,
+            padding: 0,
+            value,
+        };
+        let config = LaunchConfig {
+            grid: [16, 1, 1],
+            block: [1024, 1, 1],
+            shared_bytes: dynamic,
+            stream: 0,
+            attributes: &attribute,
+            attribute_count: 1,
+        };
+        let count = result(|n| cuOccupancyMaxActiveClusters(n, plain, Some(&config)));
+        let largest = result(|n| cuOccupancyMaxPotentialClusterSize(n, plain, Some(&config)));
+        (count, largest)
+    };
+    assert_eq!(clusters(1, 0), (Ok(32), Ok(8)));
+    assert_eq!(clusters(8, 0), (Ok(4), Ok(8)));
+    // One block for each multiprocessor fits.
+    assert_eq!(clusters(8, 200 << 10), (Ok(2), Ok(8)));
+    assert_eq!(clusters(8, 228 << 10), (Ok(0), Ok(0)));
+    assert_eq!(clusters(16, 0), (Ok(0), Ok(8)));
+    assert_eq!(clusters(17, 0).0, Err(Status::INVALID_CLUSTER_SIZE));
+    const NON_PORTABLE_CLUSTER_SIZE: u32 = 14;
+    let allowed = cuFuncSetAttribute(plain, NON_PORTABLE_CLUSTER_SIZE, 1);
+    assert_eq!(allowed, Status::SUCCESS);
+    assert_eq!(clusters(16, 0), (Ok(2), Ok(16)));
 }

@@ -1,0 +1,306 @@
+//! Graphs: creation, edges, what they contain, and user objects. The functions are those of the driver API.
+//!
+//! Some functions of CUDA 13 have the name of a function of CUDA 12 that has no parameter for edges.
+
+use std::ffi::c_char;
+use std::ptr::{null, null_mut};
+
+use super::call::prepared;
+use super::version::{Major, major};
+use crate::abi::graph::EdgeData;
+use crate::caller::Out;
+use crate::driver::graph as g;
+use crate::driver::user_object as u;
+use crate::handles::Raw;
+use crate::status::Status;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphCreate(graph: Out<'_, Raw>, flags: u32) -> Status {
+    prepared("cudaGraphCreate", || g::cuGraphCreate(graph, flags))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphDestroy(graph: Raw) -> Status {
+    prepared("cudaGraphDestroy", || g::cuGraphDestroy(graph))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphClone(copy: Out<'_, Raw>, graph: Raw) -> Status {
+    prepared("cudaGraphClone", || g::cuGraphClone(copy, graph))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeFindInClone(copy: Out<'_, Raw>, node: Raw, graph: Raw) -> Status {
+    prepared("cudaGraphNodeFindInClone", || {
+        g::cuGraphNodeFindInClone(copy, node, graph)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetType(node: Raw, kind: Out<'_, u32>) -> Status {
+    prepared("cudaGraphNodeGetType", || g::cuGraphNodeGetType(node, kind))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetContainingGraph(node: Raw, graph: Out<'_, Raw>) -> Status {
+    prepared("cudaGraphNodeGetContainingGraph", || {
+        g::cuGraphNodeGetContainingGraph(node, graph)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetLocalId(node: Raw, number: Out<'_, u32>) -> Status {
+    prepared("cudaGraphNodeGetLocalId", || {
+        g::cuGraphNodeGetLocalId(node, number)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetToolsId(node: Raw, number: Out<'_, u64>) -> Status {
+    prepared("cudaGraphNodeGetToolsId", || {
+        g::cuGraphNodeGetToolsId(node, number)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphGetId(graph: Raw, number: Out<'_, u32>) -> Status {
+    prepared("cudaGraphGetId", || g::cuGraphGetId(graph, number))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphGetNodes(graph: Raw, nodes: *mut Raw, count: *mut usize) -> Status {
+    prepared("cudaGraphGetNodes", || {
+        g::cuGraphGetNodes(graph, nodes, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphGetRootNodes(graph: Raw, nodes: *mut Raw, count: *mut usize) -> Status {
+    prepared("cudaGraphGetRootNodes", || {
+        g::cuGraphGetRootNodes(graph, nodes, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphGetEdges_v2(
+    graph: Raw,
+    from: *mut Raw,
+    to: *mut Raw,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Status {
+    prepared("cudaGraphGetEdges_v2", || {
+        g::cuGraphGetEdges_v2(graph, from, to, edges, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetDependencies_v2(
+    node: Raw,
+    nodes: *mut Raw,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Status {
+    prepared("cudaGraphNodeGetDependencies_v2", || {
+        g::cuGraphNodeGetDependencies_v2(node, nodes, edges, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetDependentNodes_v2(
+    node: Raw,
+    nodes: *mut Raw,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Status {
+    prepared("cudaGraphNodeGetDependentNodes_v2", || {
+        g::cuGraphNodeGetDependentNodes_v2(node, nodes, edges, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphAddDependencies_v2(
+    graph: Raw,
+    from: *const Raw,
+    to: *const Raw,
+    edges: *const EdgeData,
+    count: usize,
+) -> Status {
+    prepared("cudaGraphAddDependencies_v2", || {
+        g::cuGraphAddDependencies_v2(graph, from, to, edges, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphRemoveDependencies_v2(
+    graph: Raw,
+    from: *const Raw,
+    to: *const Raw,
+    edges: *const EdgeData,
+    count: usize,
+) -> Status {
+    prepared("cudaGraphRemoveDependencies_v2", || {
+        g::cuGraphRemoveDependencies_v2(graph, from, to, edges, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphDestroyNode(node: Raw) -> Status {
+    prepared("cudaGraphDestroyNode", || g::cuGraphDestroyNode(node))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphChildGraphNodeGetGraph(node: Raw, graph: Out<'_, Raw>) -> Status {
+    prepared("cudaGraphChildGraphNodeGetGraph", || {
+        g::cuGraphChildGraphNodeGetGraph(node, graph)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphDebugDotPrint(graph: Raw, path: *const c_char, flags: u32) -> Status {
+    prepared("cudaGraphDebugDotPrint", || {
+        g::cuGraphDebugDotPrint(graph, path, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaUserObjectCreate(
+    object: Out<'_, Raw>,
+    data: usize,
+    destructor: Option<extern "C" fn(usize)>,
+    references: u32,
+    flags: u32,
+) -> Status {
+    prepared("cudaUserObjectCreate", || {
+        u::cuUserObjectCreate(object, data, destructor, references, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaUserObjectRetain(object: Raw, count: u32) -> Status {
+    prepared("cudaUserObjectRetain", || {
+        u::cuUserObjectRetain(object, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaUserObjectRelease(object: Raw, count: u32) -> Status {
+    prepared("cudaUserObjectRelease", || {
+        u::cuUserObjectRelease(object, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphRetainUserObject(
+    graph: Raw,
+    object: Raw,
+    count: u32,
+    flags: u32,
+) -> Status {
+    prepared("cudaGraphRetainUserObject", || {
+        u::cuGraphRetainUserObject(graph, object, count, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphReleaseUserObject(graph: Raw, object: Raw, count: u32) -> Status {
+    prepared("cudaGraphReleaseUserObject", || {
+        u::cuGraphReleaseUserObject(graph, object, count)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphConditionalHandleCreate(
+    handle: Out<'_, u64>,
+    graph: Raw,
+    default: u32,
+    flags: u32,
+) -> Status {
+    prepared("cudaGraphConditionalHandleCreate", || {
+        g::cuGraphConditionalHandleCreate(handle, graph, 0, default, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphConditionalHandleCreate_v2(
+    handle: Out<'_, u64>,
+    graph: Raw,
+    _context: Raw,
+    default: u32,
+    flags: u32,
+) -> Status {
+    cudaGraphConditionalHandleCreate(handle, graph, default, flags)
+}
+
+/// In CUDA 12, the fourth parameter is the count.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphGetEdges(
+    graph: Raw,
+    from: *mut Raw,
+    to: *mut Raw,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Status {
+    match major() {
+        Major::Twelve => cudaGraphGetEdges_v2(graph, from, to, null_mut(), edges.cast()),
+        Major::Thirteen => cudaGraphGetEdges_v2(graph, from, to, edges, count),
+    }
+}
+
+/// In CUDA 12, the third parameter is the count.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetDependencies(
+    node: Raw,
+    nodes: *mut Raw,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Status {
+    match major() {
+        Major::Twelve => cudaGraphNodeGetDependencies_v2(node, nodes, null_mut(), edges.cast()),
+        Major::Thirteen => cudaGraphNodeGetDependencies_v2(node, nodes, edges, count),
+    }
+}
+
+/// In CUDA 12, the third parameter is the count.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetDependentNodes(
+    node: Raw,
+    nodes: *mut Raw,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Status {
+    match major() {
+        Major::Twelve => cudaGraphNodeGetDependentNodes_v2(node, nodes, null_mut(), edges.cast()),
+        Major::Thirteen => cudaGraphNodeGetDependentNodes_v2(node, nodes, edges, count),
+    }
+}
+
+/// In CUDA 12, the fourth parameter is the count.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphAddDependencies(
+    graph: Raw,
+    from: *const Raw,
+    to: *const Raw,
+    edges: *const EdgeData,
+    count: usize,
+) -> Status {
+    match major() {
+        Major::Twelve => cudaGraphAddDependencies_v2(graph, from, to, null(), edges.addr()),
+        Major::Thirteen => cudaGraphAddDependencies_v2(graph, from, to, edges, count),
+    }
+}
+
+/// In CUDA 12, the fourth parameter is the count.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphRemoveDependencies(
+    graph: Raw,
+    from: *const Raw,
+    to: *const Raw,
+    edges: *const EdgeData,
+    count: usize,
+) -> Status {
+    match major() {
+        Major::Twelve => cudaGraphRemoveDependencies_v2(graph, from, to, null(), edges.addr()),
+        Major::Thirteen => cudaGraphRemoveDependencies_v2(graph, from, to, edges, count),
+    }
+}

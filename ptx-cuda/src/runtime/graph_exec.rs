@@ -1,0 +1,278 @@
+//! Executable graphs. The functions are those of the driver API, but for kernels, which are functions of the program here, and copies.
+
+use super::call::prepared;
+use super::copy3d::copy_of;
+use super::graph_copy::{copy_1d, from_symbol, to_symbol};
+use super::graph_node::{kernel, operation_of};
+use super::symbol::Part;
+use super::types::Copy3dParameters;
+use crate::abi::graph::{
+    ChildNode, FillNode, HostNode, InstantiateParameters, KernelNodeV1, NodeParameters,
+    UpdateResult, node_type,
+};
+use crate::caller::{Out, given};
+use crate::driver::graph_exec::{self as e, replace};
+use crate::driver::graph_parameters::part;
+use crate::handles::Raw;
+use crate::status::Status;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphInstantiateWithFlags(
+    exec: Out<'_, Raw>,
+    graph: Raw,
+    flags: u64,
+) -> Status {
+    prepared("cudaGraphInstantiateWithFlags", || {
+        e::cuGraphInstantiateWithFlags(exec, graph, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphInstantiateWithParams(
+    exec: Out<'_, Raw>,
+    graph: Raw,
+    parameters: Option<&mut InstantiateParameters>,
+) -> Status {
+    prepared("cudaGraphInstantiateWithParams", || {
+        e::cuGraphInstantiateWithParams(exec, graph, parameters)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecGetFlags(exec: Raw, flags: Out<'_, u64>) -> Status {
+    prepared("cudaGraphExecGetFlags", || {
+        e::cuGraphExecGetFlags(exec, flags)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecGetId(exec: Raw, number: Out<'_, u32>) -> Status {
+    prepared("cudaGraphExecGetId", || e::cuGraphExecGetId(exec, number))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecDestroy(exec: Raw) -> Status {
+    prepared("cudaGraphExecDestroy", || e::cuGraphExecDestroy(exec))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphLaunch(exec: Raw, stream: Raw) -> Status {
+    prepared("cudaGraphLaunch", || e::cuGraphLaunch(exec, stream))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphUpload(exec: Raw, stream: Raw) -> Status {
+    prepared("cudaGraphUpload", || e::cuGraphUpload(exec, stream))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecUpdate(
+    exec: Raw,
+    graph: Raw,
+    result: Option<&mut UpdateResult>,
+) -> Status {
+    prepared("cudaGraphExecUpdate", || {
+        e::cuGraphExecUpdate_v2(exec, graph, result)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecMemsetNodeSetParams(
+    exec: Raw,
+    node: Raw,
+    fill: Option<&FillNode>,
+) -> Status {
+    prepared("cudaGraphExecMemsetNodeSetParams", || {
+        e::cuGraphExecMemsetNodeSetParams(exec, node, fill, 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecHostNodeSetParams(
+    exec: Raw,
+    node: Raw,
+    host: Option<&HostNode>,
+) -> Status {
+    prepared("cudaGraphExecHostNodeSetParams", || {
+        e::cuGraphExecHostNodeSetParams(exec, node, host)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecChildGraphNodeSetParams(exec: Raw, node: Raw, graph: Raw) -> Status {
+    prepared("cudaGraphExecChildGraphNodeSetParams", || {
+        e::cuGraphExecChildGraphNodeSetParams(exec, node, graph)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecEventRecordNodeSetEvent(exec: Raw, node: Raw, event: Raw) -> Status {
+    prepared("cudaGraphExecEventRecordNodeSetEvent", || {
+        e::cuGraphExecEventRecordNodeSetEvent(exec, node, event)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecEventWaitNodeSetEvent(exec: Raw, node: Raw, event: Raw) -> Status {
+    prepared("cudaGraphExecEventWaitNodeSetEvent", || {
+        e::cuGraphExecEventWaitNodeSetEvent(exec, node, event)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeSetEnabled(exec: Raw, node: Raw, is_enabled: u32) -> Status {
+    prepared("cudaGraphNodeSetEnabled", || {
+        e::cuGraphNodeSetEnabled(exec, node, is_enabled)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphNodeGetEnabled(
+    exec: Raw,
+    node: Raw,
+    is_enabled: Out<'_, u32>,
+) -> Status {
+    prepared("cudaGraphNodeGetEnabled", || {
+        e::cuGraphNodeGetEnabled(exec, node, is_enabled)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDeviceGetGraphMemAttribute(
+    device: i32,
+    attribute: u32,
+    value: Out<'_, u64>,
+) -> Status {
+    prepared("cudaDeviceGetGraphMemAttribute", || {
+        e::cuDeviceGetGraphMemAttribute(device, attribute, value)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaDeviceSetGraphMemAttribute(
+    device: i32,
+    attribute: u32,
+    value: Option<&u64>,
+) -> Status {
+    prepared("cudaDeviceSetGraphMemAttribute", || {
+        e::cuDeviceSetGraphMemAttribute(device, attribute, value)
+    })
+}
+
+/// Before CUDA 12, the function had other parameters.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphInstantiate(exec: Out<'_, Raw>, graph: Raw, flags: u64) -> Status {
+    cudaGraphInstantiateWithFlags(exec, graph, flags)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecKernelNodeSetParams(
+    exec: Raw,
+    node: Raw,
+    parameters: Option<&KernelNodeV1>,
+) -> Status {
+    let name = "cudaGraphExecKernelNodeSetParams";
+    prepared(name, || {
+        replace(name, exec, node, |driver| {
+            kernel(driver, given(parameters)?)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecMemcpyNodeSetParams(
+    exec: Raw,
+    node: Raw,
+    parameters: Option<&Copy3dParameters>,
+) -> Status {
+    let name = "cudaGraphExecMemcpyNodeSetParams";
+    prepared(name, || {
+        replace(name, exec, node, |driver| {
+            let parameters = given(parameters)?;
+            let copy = copy_of(driver, parameters)?;
+            super::copy::operation(driver, copy, parameters.kind)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecMemcpyNodeSetParams1D(
+    exec: Raw,
+    node: Raw,
+    to: usize,
+    from: usize,
+    bytes: usize,
+    direction: u32,
+) -> Status {
+    let name = "cudaGraphExecMemcpyNodeSetParams1D";
+    prepared(name, || {
+        replace(name, exec, node, |driver| {
+            copy_1d(driver, [to, from], bytes, direction)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
+    exec: Raw,
+    node: Raw,
+    symbol: usize,
+    from: usize,
+    bytes: usize,
+    offset: usize,
+    direction: u32,
+) -> Status {
+    let name = "cudaGraphExecMemcpyNodeSetParamsToSymbol";
+    let to = Part {
+        symbol,
+        offset,
+        bytes,
+    };
+    prepared(name, || {
+        replace(name, exec, node, |driver| {
+            to_symbol(driver, to, from, direction)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+    exec: Raw,
+    node: Raw,
+    to: usize,
+    symbol: usize,
+    bytes: usize,
+    offset: usize,
+    direction: u32,
+) -> Status {
+    let name = "cudaGraphExecMemcpyNodeSetParamsFromSymbol";
+    let from = Part {
+        symbol,
+        offset,
+        bytes,
+    };
+    prepared(name, || {
+        replace(name, exec, node, |driver| {
+            from_symbol(driver, to, from, direction)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaGraphExecNodeSetParams(
+    exec: Raw,
+    node: Raw,
+    parameters: Option<&mut NodeParameters>,
+) -> Status {
+    let name = "cudaGraphExecNodeSetParams";
+    let parameters = parameters.map(|parameters| *parameters);
+    prepared(name, || match parameters {
+        Some(parameters) if parameters.kind == node_type::CHILD => {
+            let graph = part::<ChildNode>(&parameters).map_or(0, |child| child.graph);
+            e::cuGraphExecChildGraphNodeSetParams(exec, node, graph)
+        }
+        parameters => replace(name, exec, node, |driver| {
+            operation_of(driver, given(parameters.as_ref())?)
+        }),
+    })
+}
