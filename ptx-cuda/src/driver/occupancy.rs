@@ -9,6 +9,9 @@ use crate::status::{Outcome, Status};
 /// The flag without effect on devices with one kind of cache.
 const NO_CACHING_OVERRIDE: u32 = 1;
 
+/// A function of the program that computes the bytes of dynamic shared memory from the threads of a block: `CUoccupancyB2DSize`.
+pub type DynamicOfSize = Option<extern "C" fn(i32) -> usize>;
+
 fn threads_of(block_size: i32) -> Outcome<u32> {
     let threads = u32::try_from(block_size);
     threads.ok().filter(|t| *t > 0).ok_or(Status::INVALID_VALUE)
@@ -53,7 +56,7 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     grid_size: Out<'_, i32>,
     block_size: Out<'_, i32>,
     function: Raw,
-    dynamic_of_size: Option<extern "C" fn(i32) -> usize>,
+    dynamic_of_size: DynamicOfSize,
     dynamic: usize,
     limit: i32,
     flags: u32,
@@ -89,7 +92,7 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
     grid_size: Out<'_, i32>,
     block_size: Out<'_, i32>,
     function: Raw,
-    dynamic_of_size: Option<extern "C" fn(i32) -> usize>,
+    dynamic_of_size: DynamicOfSize,
     dynamic: usize,
     limit: i32,
 ) -> Status {

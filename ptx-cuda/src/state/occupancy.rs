@@ -68,13 +68,13 @@ fn active_blocks(capability: Capability, needs: BlockNeeds) -> u32 {
         _ => REGISTERS / WARP_UNIT / of_warp * WARP_UNIT / warps,
     };
     let whole = shared_of_multiprocessor(capability);
-    let reserved = whole - shared_of_block(capability);
-    let shared =
-        (needs.shared + u64::from(reserved)).next_multiple_of(shared_unit(capability).into());
-    let of_shared = match needs.shared {
-        shared if shared > shared_of_block(capability).into() => 0,
-        _ => u64::from(whole).checked_div(shared).unwrap_or(u64::MAX),
-    };
+    let limit = shared_of_block(capability);
+    if needs.shared > limit.into() {
+        return 0;
+    }
+    let shared = needs.shared + u64::from(whole - limit);
+    let shared = shared.next_multiple_of(shared_unit(capability).into());
+    let of_shared = u64::from(whole).checked_div(shared).unwrap_or(u64::MAX);
     blocks_of_multiprocessor(capability)
         .min(of_warps)
         .min(of_registers)

@@ -450,6 +450,7 @@ fn nodes_of_any_type_are_added_by_one_function() {
     succeeds(cuGraphExecNodeSetParams(exec, filled, Some(&mut changed)));
     launch(exec);
     assert_eq!(session.numbers(data, 4), [8, 8, 1000, 18]);
+    assert_eq!(calls(), [77]);
 }
 
 #[test]
