@@ -97,7 +97,6 @@ fn linear_batch(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cuMemcpyBatchAsync_v2(
     to: *const u64,
     from: *const u64,
@@ -123,7 +122,6 @@ pub extern "C" fn cuMemcpyBatchAsync_v2(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cuMemcpyBatchAsync(
     to: *const u64,
     from: *const u64,

@@ -143,7 +143,6 @@ fn check(driver: &Driver, memory: *mut u8, least_major: u32) -> Outcome<()> {
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cuTensorMapEncodeTiled(
     map: *mut u8,
     element: u32,
@@ -179,7 +178,6 @@ fn corner<'a>(offsets: *const i32, rank: u32) -> Outcome<&'a [i32]> {
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cuTensorMapEncodeIm2col(
     map: *mut u8,
     element: u32,
@@ -220,7 +218,6 @@ pub extern "C" fn cuTensorMapEncodeIm2col(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cuTensorMapEncodeIm2colWide(
     map: *mut u8,
     element: u32,

@@ -267,7 +267,6 @@ fn rows(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemcpy2DToArray(
     to: Raw,
     x: usize,
@@ -288,7 +287,6 @@ pub extern "C" fn cudaMemcpy2DToArray(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemcpy2DToArrayAsync(
     to: Raw,
     x: usize,
@@ -310,7 +308,6 @@ pub extern "C" fn cudaMemcpy2DToArrayAsync(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemcpy2DFromArray(
     to: usize,
     pitch: usize,
@@ -328,7 +325,6 @@ pub extern "C" fn cudaMemcpy2DFromArray(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemcpy2DFromArrayAsync(
     to: usize,
     pitch: usize,
@@ -347,7 +343,6 @@ pub extern "C" fn cudaMemcpy2DFromArrayAsync(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemcpy2DArrayToArray(
     to: Raw,
     to_x: usize,
@@ -471,7 +466,6 @@ pub extern "C" fn cudaMemcpyFromArrayAsync(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemcpyArrayToArray(
     to: Raw,
     to_x: usize,

@@ -114,7 +114,7 @@ fn maps_have_the_encoding_of_the_machine() {
                 _ => Swizzle::Bytes128,
             };
             tiled.swizzle = if swizzle == Swizzle::None { 0 } else { 3 };
-            tiled.fill = u32::from(number >= 6 && number < 13 && random.below(2) == 0);
+            tiled.fill = u32::from((6..13).contains(&number) && random.below(2) == 0);
             let fill = [TensorFill::Zeros, TensorFill::Nan][tiled.fill as usize];
             let expected = TensorMap::tiled(
                 element,
