@@ -119,6 +119,11 @@ pub(crate) fn loaded_libraries() -> Vec<String> {
     names
 }
 
+/// Writes bytes to an address of this process.
+pub(crate) fn put(bytes: &[u8], address: usize) {
+    copy(bytes.as_ptr().expose_provenance(), address, bytes.len());
+}
+
 unsafe extern "C" {
     /// The standard output of the C library.
     static stdout: *mut libc::FILE;

@@ -64,7 +64,7 @@ impl Program {
         let wrapper = Wrapper {
             magic: 0x4662_43b1,
             version: 1,
-            data: ptx.as_ptr().addr(),
+            data: ptx.as_ptr().expose_provenance(),
             parts: 0,
         };
         let library = &program.library;
@@ -75,7 +75,8 @@ impl Program {
         assert_ne!(code, 0);
         // The code is in memory as long as the process runs.
         let _ = ptx.into_raw();
-        let names = [c"store", c"number", c"shared_number"].map(|name| name.as_ptr().addr());
+        let names =
+            [c"store", c"number", c"shared_number"].map(|name| name.as_ptr().expose_provenance());
         library.call(
             "__cudaRegisterFunction",
             &[code, at(&program.kernel), names[0], names[0], usize::MAX],

@@ -87,6 +87,8 @@ fn a_device_creates_all_kinds_of_objects() {
     device.bind(loaded, "image", image.unwrap()).unwrap();
     let error = device.bind(loaded, "target", line).unwrap_err();
     assert!(error.to_string().contains("found a texture"), "{error}");
+    let own = device.load_on_own_pages(&module, 4096).unwrap();
+    assert!(device.variable(own, "image").is_some());
     device.destroy_texture(handles[0]).unwrap();
     device.destroy_sampler(handles[1]).unwrap();
     device.destroy_surface(handles[2]).unwrap();

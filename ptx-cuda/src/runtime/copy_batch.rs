@@ -58,8 +58,7 @@ pub extern "C" fn cudaMemcpyBatchAsync(
         Ok(()) => Status::SUCCESS,
         Err((index, status)) => {
             if failed != 0 {
-                let bytes = index.to_ne_bytes();
-                caller::copy(bytes.as_ptr().addr(), failed, bytes.len());
+                caller::put(&index.to_ne_bytes(), failed);
             }
             status
         }

@@ -63,8 +63,8 @@ pub extern "C" fn cudaPointerGetAttributes(
             Major::Twelve => std::mem::offset_of!(PointerAttributes, reserved),
             Major::Thirteen => size_of::<PointerAttributes>(),
         };
-        let source = std::ptr::from_ref(&value).addr();
-        caller::copy(source, result.as_mut_ptr().addr(), bytes);
+        let source = std::ptr::from_ref(&value).expose_provenance();
+        caller::copy(source, result.as_mut_ptr().expose_provenance(), bytes);
         Ok(())
     })
 }

@@ -163,8 +163,7 @@ pub extern "C" fn cudaMemPoolGetAttribute(pool: Raw, number: u32, value: usize) 
             4 => pool.attributes.get(&number).copied().unwrap_or(0),
             _ => return Err(Status::INVALID_VALUE),
         };
-        let bytes = result.to_le_bytes();
-        caller::copy(bytes.as_ptr().addr(), value, value_bytes(number));
+        caller::put(&result.to_le_bytes()[..value_bytes(number)], value);
         Ok(())
     })
 }

@@ -119,7 +119,7 @@ fn write(name: &str, result: usize, device: i32, layout: Layout) -> Status {
         }
         check_device(device)?;
         let bytes = properties(driver, layout)?;
-        caller::copy(bytes.as_ptr().addr(), result, bytes.len());
+        caller::put(&bytes, result);
         Ok(())
     })
 }

@@ -14,11 +14,6 @@ impl Dim3 {
     pub const fn sizes(self) -> [u32; 3] {
         [self.x, self.y, self.z]
     }
-
-    /// The structure with sizes in three dimensions.
-    pub const fn new([x, y, z]: [u32; 3]) -> Self {
-        Self { x, y, z }
-    }
 }
 
 /// `cudaPitchedPtr`.

@@ -227,8 +227,7 @@ impl Driver {
         let module = result?;
         for variable in managed {
             let (address, _) = self.variable(module, &variable.name)?;
-            let bytes = address.to_ne_bytes();
-            caller::copy(bytes.as_ptr().addr(), variable.pointer, bytes.len());
+            caller::put(&address.to_ne_bytes(), variable.pointer);
         }
         Ok(module)
     }

@@ -97,7 +97,7 @@ impl Library {
 
 /// The address of a value.
 pub fn at<T>(value: &T) -> usize {
-    std::ptr::from_ref(value).addr()
+    std::ptr::from_ref(value).expose_provenance()
 }
 
 /// The address of a value that a function writes.

@@ -98,6 +98,32 @@ fn the_memory_of_an_unloaded_module_is_used_again() {
 }
 
 #[test]
+fn a_module_on_pages_of_its_own_shares_them_with_nothing() {
+    const PAGE: u64 = 1 << 16;
+    let mut device = Device::new();
+    let data = device.allocate(8).unwrap();
+    let module = device.load_on_own_pages(counter(7), PAGE).unwrap();
+    let pages = |device: &Device<'_>, module| -> Vec<u64> {
+        let variables = device.variables(module);
+        variables.map(|(_, address, _)| address / PAGE).collect()
+    };
+    let own = pages(&device, module);
+    let after = device.allocate(8).unwrap();
+    let other = device.load(counter(8)).unwrap();
+    for page in [data, after].map(|address| address / PAGE) {
+        assert!(!own.contains(&page));
+    }
+    assert!(pages(&device, other).iter().all(|page| !own.contains(page)));
+    let launch = Launch::new("k").argument(data.to_le_bytes());
+    device.launch(module, &launch).unwrap();
+    assert_eq!(device.read_slice::<u32>(data, 1).unwrap(), [7]);
+    // The pages are used again.
+    device.unload(module).unwrap();
+    let next = device.load_on_own_pages(counter(9), PAGE).unwrap();
+    assert_eq!(pages(&device, next), own);
+}
+
+#[test]
 fn addresses_of_functions_are_distinct_and_not_used_again() {
     let text = |value| {
         common::kernel(
