@@ -72,13 +72,15 @@ impl JitOptions {
                     options.error_bytes_place = place;
                 }
                 // There are no messages besides errors.
-                Self::INFO_BYTES => caller::copy(0u32.to_le_bytes().as_ptr().addr(), place, 4),
+                Self::INFO_BYTES => {
+                    caller::copy(0u32.to_le_bytes().as_ptr().expose_provenance(), place, 4)
+                }
                 _ => {}
             }
         }
         if options.error_bytes_place != 0 {
             caller::copy(
-                0u32.to_le_bytes().as_ptr().addr(),
+                0u32.to_le_bytes().as_ptr().expose_provenance(),
                 options.error_bytes_place,
                 4,
             );
@@ -95,7 +97,7 @@ impl JitOptions {
             let _ = caller::set_text(self.error_buffer as *mut c_char, self.error_bytes, &message);
             let length = (message.len() + 1).min(self.error_bytes) as u32;
             caller::copy(
-                length.to_le_bytes().as_ptr().addr(),
+                length.to_le_bytes().as_ptr().expose_provenance(),
                 self.error_bytes_place,
                 4,
             );

@@ -184,7 +184,11 @@ fn set_attribute(driver: &Driver, value: usize, number: u32, pointer: u64) -> Ou
         16 => (4, 3),
         _ => (4, 0),
     };
-    caller::copy(result.to_le_bytes().as_ptr().addr(), value, number_of_bytes);
+    caller::copy(
+        result.to_le_bytes().as_ptr().expose_provenance(),
+        value,
+        number_of_bytes,
+    );
     Ok(())
 }
 
@@ -212,7 +216,7 @@ pub extern "C" fn cuPointerGetAttributes(
                 } else {
                     4
                 };
-                caller::copy([0u8; 8].as_ptr().addr(), *value, bytes);
+                caller::copy([0u8; 8].as_ptr().expose_provenance(), *value, bytes);
             }
         }
         Ok(())

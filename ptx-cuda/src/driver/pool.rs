@@ -107,7 +107,7 @@ pub extern "C" fn cuMemPoolGetAttribute(pool: Raw, attribute: u32, value: usize)
             _ => return Err(Status::INVALID_VALUE),
         };
         caller::copy(
-            number.to_le_bytes().as_ptr().addr(),
+            number.to_le_bytes().as_ptr().expose_provenance(),
             value,
             value_bytes(attribute),
         );

@@ -211,7 +211,11 @@ impl Driver {
             let view = self.memory.view(start, row_bytes)?;
             for offset in (0..row_bytes).step_by(PATTERN) {
                 let bytes = (row_bytes - offset).min(PATTERN as u64) as usize;
-                caller::copy(pattern.as_ptr().addr(), view + offset as usize, bytes);
+                caller::copy(
+                    pattern.as_ptr().expose_provenance(),
+                    view + offset as usize,
+                    bytes,
+                );
             }
             if self.memory.arena.contains(start) {
                 self.device.set_written(start, row_bytes);
