@@ -105,9 +105,9 @@ impl Program {
             "__cudaPushCallConfiguration",
             &[grid | 1 << 32, 1, one, 1, 0, 0],
         );
-        let mut kernel = 0;
+        let mut kernel = 0usize;
         library.succeed("__cudaGetKernel", &[to(&mut kernel), at(&self.kernel)]);
-        let (mut sizes, mut shared, mut stream) = ([[0u32; 3]; 2], 7, 7);
+        let (mut sizes, mut shared, mut stream) = ([[0u32; 3]; 2], 7usize, 7usize);
         let [grid_place, block_place] = &mut sizes;
         let places = [
             to(grid_place),
@@ -142,7 +142,7 @@ const DEFAULT: usize = 4;
 
 fn registered_code_runs(program: &Program) {
     let library = &program.library;
-    let mut pointer = 0;
+    let mut pointer = 0usize;
     library.succeed("cudaMalloc", &[to(&mut pointer), 4]);
     assert_eq!(program.launch(1, pointer, 10), 0);
     let mut result = 0u32;
@@ -193,7 +193,7 @@ fn errors_of_kernels_stay(program: &Program) {
     let library = &program.library;
     assert_eq!(program.launch(1, 16, 0), 0);
     assert_eq!(library.call("cudaDeviceSynchronize", &[]), 700);
-    let mut pointer = 0;
+    let mut pointer = 0usize;
     assert_eq!(library.call("cudaMalloc", &[to(&mut pointer), 4]), 700);
     assert_eq!((program.last_error(), program.last_error()), (700, 700));
     library.succeed("cudaDeviceReset", &[]);
@@ -255,7 +255,7 @@ fn null_arguments_are_errors(program: &Program) {
     ] {
         assert_eq!(library.call(name, &[wrong]), 400, "{name}");
     }
-    let mut pointer = 0;
+    let mut pointer = 0usize;
     assert_eq!(
         library.call("cudaMalloc", &[to(&mut pointer), usize::MAX]),
         2
@@ -263,7 +263,7 @@ fn null_arguments_are_errors(program: &Program) {
     assert_eq!(
         library.call(
             "cudaMallocPitch",
-            &[to(&mut pointer), to(&mut [0; 1]), usize::MAX, 9]
+            &[to(&mut pointer), to(&mut [0usize; 1]), usize::MAX, 9]
         ),
         1
     );
@@ -277,7 +277,7 @@ fn null_arguments_are_errors(program: &Program) {
 fn code_is_unregistered(program: &Program) {
     let library = &program.library;
     library.call("__cudaUnregisterFatBinary", &[program.code]);
-    let mut kernel = 0;
+    let mut kernel = 0usize;
     assert_eq!(
         library.call("__cudaGetKernel", &[to(&mut kernel), at(&program.kernel)]),
         98

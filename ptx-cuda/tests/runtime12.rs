@@ -9,10 +9,10 @@ use support::{Library, library_folder, to};
 fn parameters_are_those_of_cuda_12() {
     let folder = library_folder("runtime12");
     let library = Library::open(&folder.join("libcudart.so.12"));
-    let mut version = 0;
+    let mut version = 0i32;
     library.succeed("cudaRuntimeGetVersion", &[to(&mut version)]);
     assert_eq!(version / 1000, 12);
-    let mut pointer = 0;
+    let mut pointer = 0usize;
     library.succeed("cudaMallocManaged", &[to(&mut pointer), 64, 1]);
     // The third parameter is a device, and the fourth one a stream; -1 is the host.
     library.succeed("cudaMemPrefetchAsync", &[pointer, 64, 0, 0]);
