@@ -1,5 +1,11 @@
 //! Programs in CUDA C++, compiled by the `nvcc` that `NVCC` names, which check themselves.
 #![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test"
+)]
 
 mod support;
 

@@ -1,5 +1,11 @@
 //! The functions of the runtime API, called as programs call them, with code in PTX.
 #![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test"
+)]
 
 mod support;
 

@@ -1,5 +1,11 @@
 //! The functions whose parameters CUDA 12 declares in another way than CUDA 13.
 #![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test"
+)]
 
 mod support;
 

@@ -199,7 +199,6 @@ pub extern "C" fn cudaMemcpy2D(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemcpy2DAsync(
     to: usize,
     to_pitch: usize,

@@ -1,5 +1,6 @@
 //! The layouts of structures against NVIDIA's headers, whose folder is in the variable `CUDA_INCLUDE` (several folders are separated by colons). Without it, the test does
 //! nothing.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::env;
 use std::fmt::Write as _;

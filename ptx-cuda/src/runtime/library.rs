@@ -18,7 +18,6 @@ fn load(driver: &mut Driver, image: &[u8], options: &JitOptions) -> Outcome<Raw>
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaLibraryLoadData(
     library: Out<'_, Raw>,
     code: *const c_void,
@@ -37,7 +36,6 @@ pub extern "C" fn cudaLibraryLoadData(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaLibraryLoadFromFile(
     library: Out<'_, Raw>,
     path: *const c_char,

@@ -170,7 +170,6 @@ fn ranges(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemPrefetchBatchAsync(
     addresses: *const usize,
     sizes: *const usize,
@@ -197,7 +196,6 @@ pub extern "C" fn cudaMemDiscardBatchAsync(
 }
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "the documentation declares them")]
 pub extern "C" fn cudaMemDiscardAndPrefetchBatchAsync(
     addresses: *const usize,
     sizes: *const usize,
