@@ -39,7 +39,6 @@ fn main() -> io::Result<()> {
     }
     entries(&mut code, &symbols);
     table(&mut code, "DRIVER", &driver);
-    table(&mut code, "RUNTIME", &runtime);
     fs::write(out.join("functions.rs"), code)
 }
 

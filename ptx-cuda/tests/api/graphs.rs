@@ -406,7 +406,7 @@ fn nodes_of_any_type_are_added_by_one_function() {
     let event = result(|event| cuEventCreate(event, 0)).unwrap();
     let filled = [data, 0, 9 | 4 << 32, 2, 1];
     let filled = add_any(graph, &[], &mut any(node_type::FILL, &filled)).unwrap();
-    let called = [note as usize as u64, 77];
+    let called = [note as *const () as usize as u64, 77];
     let called = add_any(graph, &[filled], &mut any(node_type::HOST, &called)).unwrap();
     let mut operations = [
         StreamMemoryOperation {
