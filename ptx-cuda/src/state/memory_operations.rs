@@ -154,7 +154,11 @@ impl Driver {
     fn write_value(&mut self, operand: Value) -> Outcome<()> {
         let view = self.view_of_value(&operand)?;
         let bytes = operand.value.to_le_bytes();
-        caller::copy(bytes.as_ptr().addr(), view, operand.width as usize);
+        caller::copy(
+            bytes.as_ptr().expose_provenance(),
+            view,
+            operand.width as usize,
+        );
         let address = self.device_address(operand.address)?;
         self.device.set_written(address, operand.width);
         Ok(())
