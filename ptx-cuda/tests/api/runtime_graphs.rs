@@ -67,6 +67,7 @@ fn a_graph_is_built_changed_and_launched() {
     ));
     succeeds(cudaGraphLaunch(exec, 0));
     assert_eq!(session.numbers(target, 4), [7, 107, 1, 1]);
+    assert_eq!(calls(), [9]);
     // Nodes of any type.
     let mut any = result(|any| cudaGraphNodeGetParams(second, any)).unwrap();
     assert_eq!(any.kind, node_type::COPY);
