@@ -150,7 +150,7 @@ fn exported(folder: &Path) -> Signatures {
 }
 
 /// Functions with other parameters in CUDA 12, for which the library has the parameters of both.
-const OTHER_IN_CUDA_12: [&str; 1] = ["cudaMemPrefetchAsync"];
+const OTHER_IN_CUDA_12: [&str; 2] = ["cudaMemPrefetchAsync", "cudaMemcpyBatchAsync"];
 
 #[test]
 fn signatures_are_those_of_the_headers() {
