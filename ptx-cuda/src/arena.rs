@@ -76,7 +76,7 @@ impl PageSource for ArenaPages {
     }
 }
 
-/// The result of a system call that returns a negative number or an address that is no mapping on failure.
+/// The result of a system call that returns `MAP_FAILED` on failure.
 fn checked(address: *mut libc::c_void) -> io::Result<usize> {
     if address == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());

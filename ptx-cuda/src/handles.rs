@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::status::{Outcome, Status};
 
-/// A handle as programs see it: a pointer to an unknown structure. 0 is no object.
+/// A handle as programs see it: a pointer to an unknown structure. 0 means none.
 pub type Raw = usize;
 
 /// Handles are at addresses that programs cannot access, so that reading through one fails at once.

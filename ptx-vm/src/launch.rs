@@ -115,7 +115,7 @@ pub struct Launch {
     pub asynchrony: Asynchrony,
     /// The seed of the random initial contents of shared memory, which the hardware leaves undefined; `None` for zeros.
     pub shared_seed: Option<u64>,
-    /// Whether the launch goes on as on a GPU where the manual leaves the behavior undefined and GPUs tolerate it: the member mask of a lane always includes the lane, and
+    /// Whether the launch goes on as on a GPU where the PTX ISA manual leaves the behavior undefined and GPUs tolerate it: the member mask of a lane always includes the lane, and
     /// if masks do not, the lanes of a warp that execute the instruction together all take part in it.
     /// [`Checker::Synccheck`] reports such masks. By default, they end the launch.
     pub permissive: bool,

@@ -1,4 +1,4 @@
-"""The pytest plugin, with a program in place of ``ptxkit`` and a log that the tests themselves write."""
+"""The pytest plugin, with a program instead of ``ptxkit`` and a log that the tests themselves write."""
 
 import os
 import stat

@@ -36,7 +36,7 @@ pub(super) fn edges_to(
     all.collect()
 }
 
-/// Writes values to an array of the program, which may be null, and `none` to the elements behind them.
+/// Writes values to an array of the program, which may be null, and `none` to the elements after them.
 fn fill<T: Copy>(
     array: *mut T,
     capacity: usize,

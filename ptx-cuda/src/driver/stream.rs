@@ -41,7 +41,7 @@ pub extern "C" fn cuStreamSynchronize(stream: Raw) -> Status {
     wait("cuStreamSynchronize", |driver| {
         driver.check_stream(stream)?;
         driver.check_not_captured(stream)?;
-        Ok(driver.is_idle(stream))
+        Ok(driver.has_no_work(stream))
     })
 }
 
@@ -50,7 +50,7 @@ pub extern "C" fn cuStreamQuery(stream: Raw) -> Status {
     in_context("cuStreamQuery", |driver| {
         driver.check_stream(stream)?;
         driver.check_not_captured(stream)?;
-        if driver.is_idle(stream) {
+        if driver.has_no_work(stream) {
             driver.flush_output();
             Ok(())
         } else {

@@ -22,7 +22,7 @@ pub(crate) fn set_last_error(status: Status) {
     LAST_ERROR.set(status);
 }
 
-/// Keeps an error as the last one of this thread. An operation that is not complete is no error.
+/// Keeps an error as the last one of this thread. An operation that is not complete is not an error.
 pub(crate) fn recorded(status: Status) -> Status {
     if status != Status::SUCCESS && status != Status::NOT_READY {
         set_last_error(status);

@@ -1,4 +1,4 @@
-//! Access to other devices, of which there are none.
+//! Access to other devices: there is one device.
 
 use super::call::without_context;
 use crate::caller::{Out, set};

@@ -391,7 +391,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Adds a node to the graph of a captured stream, behind the operations of the stream.
+    /// Adds a node to the graph of a captured stream, after the operations of the stream.
     fn append_captured(&mut self, stream: Raw, work: Work) -> Outcome<Raw> {
         let unknown = Status::ILLEGAL_STATE;
         let captured = self.captured_streams.get(&stream).ok_or(unknown)?;

@@ -123,7 +123,7 @@ impl Driver {
         })
     }
 
-    /// Performs operations up to the first one that has to wait, and returns it and those behind it.
+    /// Performs operations up to the first one that has to wait, and returns it and those after it.
     pub(super) fn perform_memory_operations(
         &mut self,
         mut operations: Vec<MemoryOperation>,

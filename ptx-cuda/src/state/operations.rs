@@ -10,7 +10,7 @@ use crate::status::Outcome;
 pub(crate) enum Operation {
     /// Does nothing.
     Empty,
-    /// Does nothing, and is no node of a graph while the stream is captured.
+    /// Does nothing, and is not a node of a graph while the stream is captured.
     Nothing,
     Launch(Box<KernelLaunch>),
     Copy(Copy),

@@ -83,7 +83,7 @@ impl Driver {
     }
 
     /// Whether all operations of a stream were performed; for the legacy default stream, those of all streams that wait for it, too.
-    pub(crate) fn is_idle(&self, stream: Raw) -> bool {
+    pub(crate) fn has_no_work(&self, stream: Raw) -> bool {
         let stream = same_stream(stream);
         let waits = |queue: &Queue| stream == LEGACY_STREAM && queue.is_blocking;
         let mut queues = self.queues.iter();
@@ -188,7 +188,7 @@ impl Driver {
         let queue = self.queues.get_mut(&stream)?;
         queue.is_busy = true;
         let entry = queue.entries.front_mut()?;
-        // The entry stays until its work ends, so that operations behind it wait.
+        // The entry stays until its work ends, so that operations after it wait.
         let empty = Pending::Operation(Operation::Empty);
         Some(Ready {
             stream,
@@ -300,7 +300,7 @@ impl Driver {
 
     /// Fails if operations of streams for which the legacy default stream waits were not performed.
     pub(super) fn check_not_blocked(&self) -> Outcome<()> {
-        if self.is_idle(LEGACY_STREAM) {
+        if self.has_no_work(LEGACY_STREAM) {
             return Ok(());
         }
         eprintln!(

@@ -123,7 +123,7 @@ fn the_default_stream_waits_for_blocking_streams() {
     let [blocking, other, free] = [stream(0), stream(0), stream(1)];
     wait(blocking, flag, 1);
     call(0, 1);
-    // Behind the operation of the default stream.
+    // After the operation of the default stream.
     call(other, 2);
     call(free, 3);
     assert_eq!(calls(), [3]);
@@ -185,7 +185,7 @@ fn batches_and_graphs_wait_in_their_middle() {
     assert_eq!(session.numbers(data, 4), [1, 0, 6, 0]);
     write(other, data + 4, 1);
     assert_eq!(session.numbers(data, 4), [1, 1, 2, 0]);
-    // In a graph, with calls before and behind.
+    // In a graph, with calls before and after.
     write(other, data + 4, 0);
     succeeds(capture::cuStreamBeginCapture_v2(stream, 2));
     call(stream, 1);

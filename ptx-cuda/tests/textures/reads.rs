@@ -602,7 +602,7 @@ fn descriptions_are_checked_and_returned() {
     for refused in [
         change(&|settings| settings.address_modes[1] = 4),
         change(&|settings| settings.filter = 2),
-        // Integers of 32 bits are not filtered, and are no colors.
+        // Integers of 32 bits are not filtered, and are not colors.
         change(&|settings| settings.filter = 1),
         change(&|settings| settings.flags = texture_flag::SRGB),
         change(&|settings| settings.level_filter = 7),

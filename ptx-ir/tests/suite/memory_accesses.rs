@@ -14,7 +14,7 @@ fn accesses(text: &str) -> Vec<Vec<MemoryAccess>> {
         .collect()
 }
 
-/// The parameters of results come first, then those of arguments; registers and numbers are no memory. Last is any memory.
+/// The parameters of results come first, then those of arguments; registers and numbers are not in memory. Last is any memory.
 #[test]
 fn a_call_accesses_its_parameters_and_any_memory() {
     let text = ".version 8.0\n.target sm_80\n.func (.param .b32 r) f(.param .b32 a, .param .b32 b) { ret; }\n\

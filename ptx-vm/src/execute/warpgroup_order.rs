@@ -186,7 +186,7 @@ impl Execution<'_> {
             );
         }
         format!(
-            "all four warps of a warpgroup must execute the same instructions: warp {warp} executes this instruction in place of `{}`, which warp {other} executed",
+            "all four warps of a warpgroup must execute the same instructions: warp {warp} executes this instruction instead of `{}`, which warp {other} executed",
             self.instruction_text(expected)
         )
     }

@@ -98,7 +98,7 @@ fn the_memory_of_an_unloaded_module_is_used_again() {
 }
 
 #[test]
-fn a_module_on_pages_of_its_own_shares_them_with_nothing() {
+fn a_module_on_separate_pages_shares_them_with_nothing() {
     const PAGE: u64 = 1 << 16;
     let mut device = Device::new();
     let data = device.allocate(8).unwrap();

@@ -244,7 +244,7 @@ fn all_warps_execute_the_same_instructions() {
         assert_eq!(
             error.reason.to_string(),
             format!(
-                "all four warps of a warpgroup must execute the same instructions: warp 2 executes this instruction in place of `{executed}`, which warp 0 executed"
+                "all four warps of a warpgroup must execute the same instructions: warp 2 executes this instruction instead of `{executed}`, which warp 0 executed"
             )
         );
         assert!(other.starts_with(&error.instruction), "{error}");
@@ -263,7 +263,7 @@ fn an_instruction_that_a_warp_skips_is_missing() {
         error
             .reason
             .to_string()
-            .contains("in place of `wgmma.commit_group.sync.aligned;`, which warp 0 executed"),
+            .contains("instead of `wgmma.commit_group.sync.aligned;`, which warp 0 executed"),
         "{error}"
     );
 }

@@ -62,7 +62,7 @@ pub(super) fn find(library: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// Writes the libraries and the stand-in for ptxas to a folder, and returns the environment variables for a program.
+/// Writes the libraries and the replacement for ptxas to a folder, and returns the environment variables for a program.
 pub(super) fn write(
     folder: &Path,
     library: &Path,

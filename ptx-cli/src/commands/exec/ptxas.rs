@@ -1,4 +1,4 @@
-//! The stand-in for ptxas: it checks PTX and passes it on as the code, which the library loads.
+//! The replacement for ptxas: it checks PTX and passes it on as the code, which the library loads.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,7 +14,7 @@ use crate::render::Report;
 
 /// The version that programs read, from which they choose the version of PTX. It is that of the CUDA version that the library reports.
 const VERSION: &str = "\
-ptxkit: a stand-in for ptxas, which passes PTX on
+ptxkit: a replacement for ptxas, which passes PTX on
 Cuda compilation tools, release 13.2, V13.2.0
 ";
 

@@ -1,4 +1,4 @@
-//! Shared objects without code that stand for another library: they have a name and a version definition, and need that library.
+//! Shared objects without code that load another library: they have a name and a version definition, and need that library.
 //!
 //! Programs that NVIDIA's compiler linked ask for functions of the version `libcudart.so.13`. The loader looks up the version in the library of that name, and the
 //! functions in all libraries: an object with the version that needs the library with the functions is enough.
