@@ -21,7 +21,7 @@ pub(crate) const fn shared_of_multiprocessor(capability: Capability) -> u32 {
         (8, 0) => 164,
         (8, 7) => 164,
         (8, _) => 100,
-        (9 | 10 | 11, _) => 228,
+        (9..=11, _) => 228,
         _ => 100,
     }
 }

@@ -100,10 +100,27 @@ pub(super) fn calls_of(
             }
         }
     }
-    if !uses.addresses.contains(symbol) {
-        return Ok(result);
+    if uses.addresses.contains(symbol) {
+        add_indirect_calls(module, function, symbol, &uses, result)
+    } else {
+        Ok(result)
     }
-    // An indirect call may then call another function.
+}
+
+/// Adds the indirect calls of a function whose address is used.
+///
+/// # Errors
+///
+/// [`EditError::Used`] if they cannot be determined.
+fn add_indirect_calls(
+    module: &Module,
+    function: FuncId,
+    symbol: SymbolId,
+    uses: &Uses,
+    mut result: Calls,
+) -> Result<Calls, EditError> {
+    let used = |by| EditError::used(module, symbol, by);
+    // An indirect call may call another function.
     let other = module.functions().iter().find_map(|(id, f)| {
         let other = f
             .symbol

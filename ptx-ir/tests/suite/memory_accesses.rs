@@ -7,8 +7,11 @@ use ptx_isa::{Access, StateSpace};
 fn accesses(text: &str) -> Vec<Vec<MemoryAccess>> {
     let module = ptx_parse::parse(text.as_bytes()).module;
     let facts = ModuleFacts::new(&module);
-    let (id, _, body) = module.definitions().last().unwrap();
-    let facts = facts.function(id).unwrap();
+    let last = module.definitions().last();
+    let Some((facts, body)) = last.and_then(|(id, _, body)| Some((facts.function(id)?, body)))
+    else {
+        return Vec::new();
+    };
     body.insts()
         .map(|(inst, _)| facts.inst(inst).memory().collect())
         .collect()

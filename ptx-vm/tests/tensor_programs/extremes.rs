@@ -228,7 +228,7 @@ fn halves_of_all(host: &mut Host<'_>) -> Result<(), String> {
         .address(out)
         .run()?;
     let pair = |result: &dyn Fn(usize) -> f64, thread: usize| {
-        let [low, high] = [0, 1].map(|half| F16.code(result(2 * thread + half)) as u32);
+        let [low, high] = [0, 1].map(|half| F16.code(result(2 * thread + half)));
         low | high << 16
     };
     let (mut expected, mut tile) = (Vec::new(), Vec::new());
