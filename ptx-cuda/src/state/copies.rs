@@ -77,10 +77,14 @@ impl Driver {
     /// Checks both ends of a copy, as a function does before it appends the copy to a stream.
     pub(crate) fn check_copy(&self, copy: &Copy) -> Outcome<()> {
         let region = copy.region;
-        if region.bytes == 0 || region.rows == 0 || region.layers == 0 {
-            return Ok(());
-        }
+        let is_empty = region.bytes == 0 || region.rows == 0 || region.layers == 0;
         for place in [copy.from, copy.to] {
+            if let Place::Array { array, .. } | Place::ArrayBytes { array, .. } = place {
+                self.arrays.get(array)?;
+            }
+            if is_empty {
+                continue;
+            }
             match place {
                 Place::Address { .. } => {
                     let last = row_address(place, region.rows - 1, region.layers - 1)?;
