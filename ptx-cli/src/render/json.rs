@@ -87,6 +87,10 @@ struct Repeat<'a> {
 pub(crate) struct Clean<'a> {
     schema: u32,
     file: &'a str,
+    /// Null, as programs that read diagnostics ask for it.
+    code: (),
+    /// Null, too.
+    severity: (),
     /// The number of findings: 0.
     findings: u32,
 }
@@ -96,6 +100,8 @@ impl<'a> Clean<'a> {
         Self {
             schema: SCHEMA,
             file,
+            code: (),
+            severity: (),
             findings: 0,
         }
     }
