@@ -12,7 +12,9 @@ fn a_valid_file_has_no_diagnostics() {
         expect(&ptx(&["check", "--format", format, &file]), 0, "", "");
     }
     let path = serde_json::Value::from(file.as_str());
-    let clean = format!("{{\"schema\":1,\"file\":{path},\"code\":null,\"severity\":null,\"findings\":0}}\n");
+    let clean = format!(
+        "{{\"schema\":1,\"file\":{path},\"code\":null,\"severity\":null,\"findings\":0}}\n"
+    );
     expect(&ptx(&["check", "--format", "json", &file]), 0, &clean, "");
 }
 
