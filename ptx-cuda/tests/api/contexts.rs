@@ -47,6 +47,7 @@ fn contexts_form_a_stack() {
     assert_eq!(result(|value| cuCtxPopCurrent_v2(value)), Ok(second));
     assert_eq!(result(|value| cuCtxGetCurrent(value)), Ok(session.context));
     succeeds(cuCtxPushCurrent_v2(second));
+    assert_eq!(result(|value| cuCtxGetCurrent(value)), Ok(second));
     succeeds(cuCtxDestroy_v2(second));
     assert_eq!(result(|value| cuCtxGetCurrent(value)), Ok(session.context));
     assert_eq!(cuCtxPushCurrent_v2(second), Status::INVALID_CONTEXT);
@@ -83,4 +84,6 @@ fn events_measure_time() {
     std::thread::sleep(std::time::Duration::from_millis(2));
     succeeds(cuEventRecord(end, 0));
     assert!(elapsed().is_ok_and(|time| time >= 2.0));
+    let reverse = result(|time| cuEventElapsedTime(time, end, start));
+    assert!(reverse.is_ok_and(|time| time <= -2.0));
 }
