@@ -17,6 +17,9 @@ const FATBIN: u32 = 0xba55_ed50;
 /// The first bytes of an ELF file.
 const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
 
+/// The bytes of the header of an ELF file with 64-bit addresses.
+const ELF_HEADER_BYTES: u64 = 64;
+
 /// The bytes of code in memory of the caller, whose size the code itself states.
 pub(crate) fn image_bytes<'a>(image: *const c_void) -> Outcome<&'a [u8]> {
     let first: u32 = caller::read(image.cast())?;
@@ -34,7 +37,8 @@ pub(crate) fn image_bytes<'a>(image: *const c_void) -> Outcome<&'a [u8]> {
             let sections: u64 = caller::read(image.wrapping_byte_add(40).cast())?;
             let section_bytes: u16 = caller::read(image.wrapping_byte_add(58).cast())?;
             let section_count: u16 = caller::read(image.wrapping_byte_add(60).cast())?;
-            let end = sections + u64::from(section_bytes) * u64::from(section_count);
+            let all_sections = u64::from(section_bytes) * u64::from(section_count);
+            let end = sections.saturating_add(all_sections).max(ELF_HEADER_BYTES);
             caller::bytes(start, end as usize)
         }
         _ => Ok(text(image.cast())?.as_bytes()),

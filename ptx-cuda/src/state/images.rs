@@ -37,10 +37,25 @@ fn runs(device: Target, target: Target) -> bool {
     device.implies(target)
 }
 
+/// The error for code without PTX that the device executes, and with something else.
+fn no_ptx(device: Target, others: &str) -> LoadError {
+    let number = device.number();
+    LoadError::new(
+        Status::NO_BINARY_FOR_GPU,
+        format!(
+            "the code has no PTX that {device} executes, only: {others}. Machine code cannot run: compile with PTX, for example `nvcc -gencode \
+             arch=compute_{number},code=compute_{number}`"
+        ),
+    )
+}
+
 /// The text of the PTX in an image that is best for the device: the newest target that it executes.
 pub(crate) fn ptx_of(image: &[u8], device: Target) -> Result<Vec<u8>, LoadError> {
     let format = InputFormat::of(image);
     if !format.is_container() {
+        if image.starts_with(b"\x7fELF") {
+            return Err(no_ptx(device, "machine code"));
+        }
         let end = image.iter().position(|byte| *byte == 0);
         return Ok(image[..end.unwrap_or(image.len())].to_vec());
     }
@@ -79,19 +94,8 @@ pub(crate) fn ptx_of(image: &[u8], device: Target) -> Result<Vec<u8>, LoadError>
             let end = text.iter().position(|byte| *byte == 0);
             Ok(text[..end.unwrap_or(text.len())].to_vec())
         }
-        None => Err(LoadError::new(
-            Status::NO_BINARY_FOR_GPU,
-            format!(
-                "the code has no PTX that {device} executes, only: {}. Machine code cannot run: compile with PTX, for example `nvcc -gencode \
-                 arch=compute_{number},code=compute_{number}`",
-                if others.is_empty() {
-                    "nothing".to_owned()
-                } else {
-                    others.join(", ")
-                },
-                number = device.number(),
-            ),
-        )),
+        None if others.is_empty() => Err(no_ptx(device, "nothing")),
+        None => Err(no_ptx(device, &others.join(", "))),
     }
 }
 

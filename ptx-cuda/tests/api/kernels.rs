@@ -135,6 +135,10 @@ fn modules_are_checked_and_unloaded() {
         result(|module| cuModuleLoadData(module, text.as_ptr().cast()))
     };
     assert_eq!(load("no PTX"), Err(Status::INVALID_PTX));
+    let mut machine_code = [0u8; 64];
+    machine_code[..4].copy_from_slice(b"\x7fELF");
+    let loaded = result(|module| cuModuleLoadData(module, machine_code.as_ptr().cast()));
+    assert_eq!(loaded, Err(Status::NO_BINARY_FOR_GPU));
     let header = ".version 8.0\n.target ";
     assert_eq!(
         load(&format!("{header}sm_90\n.address_size 64\n")),
