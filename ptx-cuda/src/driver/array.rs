@@ -47,14 +47,14 @@ pub extern "C" fn cuArrayGetDescriptor_v2(
     array: Raw,
 ) -> Status {
     in_context("cuArrayGetDescriptor_v2", |driver| {
-        let found = driver.arrays.get(array)?.descriptor;
+        let array_descriptor = driver.arrays.get(array)?.descriptor;
         set(
             descriptor,
             ImageDescriptor {
-                width: found.width,
-                height: found.height,
-                format: found.format,
-                channels: found.channels,
+                width: array_descriptor.width,
+                height: array_descriptor.height,
+                format: array_descriptor.format,
+                channels: array_descriptor.channels,
             },
         )
     })

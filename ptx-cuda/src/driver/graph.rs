@@ -193,8 +193,8 @@ pub extern "C" fn cuGraphGetRootNodes(graph: Raw, nodes: *mut Raw, count: *mut u
 fn edges_of(driver: &Driver, graph: Raw) -> Outcome<Vec<(Raw, Raw, Edge)>> {
     let mut list = Vec::new();
     for node in &driver.graphs.get(graph)?.nodes {
-        let before = driver.nodes.get(*node)?.dependencies.iter();
-        list.extend(before.map(|(from, edge)| (*from, *node, *edge)));
+        let dependencies = driver.nodes.get(*node)?.dependencies.iter();
+        list.extend(dependencies.map(|(from, edge)| (*from, *node, *edge)));
     }
     Ok(list)
 }
@@ -230,8 +230,10 @@ pub extern "C" fn cuGraphNodeGetDependencies_v2(
     count: *mut usize,
 ) -> Status {
     call("cuGraphNodeGetDependencies_v2", |driver| {
-        let before = driver.nodes.get(node)?.dependencies.iter();
-        let list: Vec<_> = before.map(|(from, edge)| (*from, node, *edge)).collect();
+        let predecessors = driver.nodes.get(node)?.dependencies.iter();
+        let list: Vec<_> = predecessors
+            .map(|(from, edge)| (*from, node, *edge))
+            .collect();
         let arrays = [dependencies, std::ptr::null_mut()];
         set_edges(arrays, edges, count, &list)
     })
@@ -407,13 +409,13 @@ pub extern "C" fn cuGraphDebugDotPrint(graph: Raw, path: *const c_char, _flags: 
         let mut drawing = "digraph dot {\n".to_owned();
         let mut left = vec![graph];
         while let Some(graph) = left.pop() {
-            let found = driver.graphs.get(graph)?;
-            let number = found.number;
+            let drawn = driver.graphs.get(graph)?;
+            let number = drawn.number;
             let _ = writeln!(
                 drawing,
                 "subgraph cluster_{number} {{\nlabel=\"graph_{number}\"\nnode [shape=box]"
             );
-            for node in &found.nodes {
+            for node in &drawn.nodes {
                 let name = number_of_node(*node);
                 let _ = writeln!(drawing, "\"{name}\" [label=\"{}\"]", label(driver, *node)?);
                 match &driver.nodes.get(*node)?.work {

@@ -157,9 +157,9 @@ pub extern "C" fn cuGraphExecUpdate_v2(
     result: Option<&mut UpdateResult>,
 ) -> Status {
     in_context("cuGraphExecUpdate_v2", |driver| {
-        let found = driver.update_exec(exec, graph)?;
+        let fault = driver.update_exec(exec, graph)?;
         let result = result.ok_or(Status::INVALID_VALUE)?;
-        let Some(fault) = found else {
+        let Some(fault) = fault else {
             *result = UpdateResult {
                 result: 0,
                 error_node: 0,
@@ -189,14 +189,14 @@ pub extern "C" fn cuGraphExecUpdate(
     error_node: Out<'_, Raw>,
     result: Out<'_, u32>,
 ) -> Status {
-    let mut found = UpdateResult {
+    let mut update = UpdateResult {
         result: 1,
         error_node: 0,
         error_from_node: 0,
     };
-    let status = cuGraphExecUpdate_v2(exec, graph, Some(&mut found));
-    set_if_wanted(error_node, found.error_node);
-    set_if_wanted(result, found.result);
+    let status = cuGraphExecUpdate_v2(exec, graph, Some(&mut update));
+    set_if_wanted(error_node, update.error_node);
+    set_if_wanted(result, update.result);
     status
 }
 

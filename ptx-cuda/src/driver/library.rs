@@ -7,7 +7,15 @@ use super::link::{JitOptions, image_bytes};
 use crate::call::in_context;
 use crate::caller::{self, Out, set, set_if_wanted, text};
 use crate::handles::Raw;
-use crate::status::Status;
+use crate::state::Driver;
+use crate::status::{Outcome, Status};
+
+/// Loads code with options of the compiler, which get the messages.
+fn load(driver: &mut Driver, image: &[u8], options: &JitOptions) -> Outcome<Raw> {
+    driver
+        .try_load(image)
+        .map_err(|error| options.failed(&error))
+}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuLibraryLoadData(
@@ -22,10 +30,7 @@ pub extern "C" fn cuLibraryLoadData(
 ) -> Status {
     in_context("cuLibraryLoadData", |driver| {
         let options = JitOptions::new(option_count, options, values)?;
-        match driver.try_load(image_bytes(code)?) {
-            Ok(handle) => set(library, handle),
-            Err(error) => Err(options.failed(&error)),
-        }
+        set(library, load(driver, image_bytes(code)?, &options)?)
     })
 }
 
@@ -43,10 +48,7 @@ pub extern "C" fn cuLibraryLoadFromFile(
     in_context("cuLibraryLoadFromFile", |driver| {
         let options = JitOptions::new(option_count, options, values)?;
         let image = fs::read(text(path)?).map_err(|_| Status::FILE_NOT_FOUND)?;
-        match driver.try_load(&image) {
-            Ok(handle) => set(library, handle),
-            Err(error) => Err(options.failed(&error)),
-        }
+        set(library, load(driver, &image, &options)?)
     })
 }
 
@@ -96,6 +98,20 @@ pub extern "C" fn cuLibraryEnumerateKernels(kernels: *mut Raw, count: u32, libra
     })
 }
 
+/// Writes the address and the size of a variable.
+fn variable(
+    driver: &Driver,
+    library: Raw,
+    name: *const c_char,
+    address: Out<'_, u64>,
+    bytes: Out<'_, usize>,
+) -> Outcome<()> {
+    let (start, size) = driver.variable(library, text(name)?)?;
+    set_if_wanted(address, start);
+    set_if_wanted(bytes, size as usize);
+    Ok(())
+}
+
 #[unsafe(no_mangle)]
 pub extern "C" fn cuLibraryGetGlobal(
     address: Out<'_, u64>,
@@ -104,9 +120,23 @@ pub extern "C" fn cuLibraryGetGlobal(
     name: *const c_char,
 ) -> Status {
     in_context("cuLibraryGetGlobal", |driver| {
-        let (start, size) = driver.variable(library, text(name)?)?;
-        set_if_wanted(address, start);
-        set_if_wanted(bytes, size as usize);
-        Ok(())
+        variable(driver, library, name, address, bytes)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLibraryGetManaged(
+    address: Out<'_, u64>,
+    bytes: Out<'_, usize>,
+    library: Raw,
+    name: *const c_char,
+) -> Status {
+    in_context("cuLibraryGetManaged", |driver| {
+        let (start, _) = driver.variable(library, text(name)?)?;
+        let allocation = driver.memory.find(start);
+        if allocation.is_none_or(|(_, allocation)| !allocation.kind.is_exposed()) {
+            return Err(Status::NOT_FOUND);
+        }
+        variable(driver, library, name, address, bytes)
     })
 }

@@ -30,8 +30,8 @@ pub(crate) fn image_bytes<'a>(image: *const c_void) -> Outcome<&'a [u8]> {
         )?),
         FATBIN => {
             let header: u16 = caller::read(image.wrapping_byte_add(6).cast())?;
-            let rest: u64 = caller::read(image.wrapping_byte_add(8).cast())?;
-            caller::bytes(start, usize::from(header) + rest as usize)
+            let content_bytes: u64 = caller::read(image.wrapping_byte_add(8).cast())?;
+            caller::bytes(start, usize::from(header) + content_bytes as usize)
         }
         ELF => {
             let sections: u64 = caller::read(image.wrapping_byte_add(40).cast())?;

@@ -11,6 +11,7 @@ pub mod fill;
 pub mod graph;
 pub mod graph_exec;
 pub mod graph_node;
+pub mod graph_node_parameters;
 pub(crate) mod graph_parameters;
 pub mod kernel;
 pub mod launch;

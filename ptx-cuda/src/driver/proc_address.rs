@@ -23,7 +23,7 @@ pub extern "C" fn cuGetProcAddress_v2(
         let name = text(name)?;
         let version = u32::try_from(version).map_err(|_| Status::INVALID_VALUE)?;
         let function = functions::find(&DRIVER, name, version, flags & PER_THREAD != 0);
-        let found = match function {
+        let symbol_status = match function {
             Some(function) => {
                 set(address, function.address as *const c_void)?;
                 0
@@ -34,8 +34,8 @@ pub extern "C" fn cuGetProcAddress_v2(
             }
         };
         let wants_result = result.is_some();
-        set_if_wanted(result, found);
-        if found == 0 || wants_result {
+        set_if_wanted(result, symbol_status);
+        if symbol_status == 0 || wants_result {
             Ok(())
         } else {
             Err(Status::NOT_FOUND)

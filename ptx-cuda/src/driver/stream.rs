@@ -127,8 +127,11 @@ fn priority_of(driver: &Driver, stream: Raw) -> i32 {
 pub extern "C" fn cuStreamGetId(stream: Raw, number: Out<'_, u64>) -> Status {
     in_context("cuStreamGetId", |driver| {
         driver.check_stream(stream)?;
-        let own = driver.streams.get(stream);
-        set(number, own.map_or(stream as u64, |stream| stream.number))
+        let created = driver.streams.get(stream);
+        set(
+            number,
+            created.map_or(stream as u64, |stream| stream.number),
+        )
     })
 }
 
@@ -146,8 +149,8 @@ pub extern "C" fn cuStreamAttachMemAsync(
         if !matches!(flags, 1 | 2 | SINGLE_STREAM) || to_default {
             return Err(Status::INVALID_VALUE);
         }
-        let found = driver.memory.find(address);
-        let (start, allocation) = found.ok_or(Status::INVALID_VALUE)?;
+        let allocation = driver.memory.find(address);
+        let (start, allocation) = allocation.ok_or(Status::INVALID_VALUE)?;
         let is_whole = start == address && (bytes == 0 || bytes as u64 == allocation.bytes);
         if allocation.kind != AllocationKind::Managed || !is_whole {
             return Err(Status::INVALID_VALUE);

@@ -55,8 +55,8 @@ pub extern "C" fn cuParamSetTexRef(kernel: Raw, unit: i32, reference: Raw) -> St
 #[unsafe(no_mangle)]
 pub extern "C" fn cuTexRefSetArray(reference: Raw, array: Raw, flags: u32) -> Status {
     in_context("cuTexRefSetArray", |driver| {
-        let found = driver.arrays.get(array)?.descriptor;
-        let format = (found.format, found.channels);
+        let array_descriptor = driver.arrays.get(array)?.descriptor;
+        let format = (array_descriptor.format, array_descriptor.channels);
         bind_array(driver, reference, Resource::Array(array), format, flags)
     })
 }
@@ -64,8 +64,8 @@ pub extern "C" fn cuTexRefSetArray(reference: Raw, array: Raw, flags: u32) -> St
 #[unsafe(no_mangle)]
 pub extern "C" fn cuTexRefSetMipmappedArray(reference: Raw, mipmap: Raw, flags: u32) -> Status {
     in_context("cuTexRefSetMipmappedArray", |driver| {
-        let found = driver.mipmaps.get(mipmap)?.descriptor;
-        let format = (found.format, found.channels);
+        let mipmap_descriptor = driver.mipmaps.get(mipmap)?.descriptor;
+        let format = (mipmap_descriptor.format, mipmap_descriptor.channels);
         bind_array(driver, reference, Resource::Mipmap(mipmap), format, flags)
     })
 }
@@ -354,8 +354,8 @@ pub extern "C" fn cuTexRefGetAddressMode(
             .texture(reference)?
             .descriptor
             .address_modes;
-        let found = usize::try_from(dimension).ok().and_then(|d| modes.get(d));
-        set(mode, *found.ok_or(Status::INVALID_VALUE)?)
+        let address_mode = usize::try_from(dimension).ok().and_then(|d| modes.get(d));
+        set(mode, *address_mode.ok_or(Status::INVALID_VALUE)?)
     })
 }
 
@@ -416,7 +416,7 @@ pub extern "C" fn cuTexRefGetMaxAnisotropy(ratio: Out<'_, i32>, reference: Raw) 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuTexRefGetBorderColor(color: *mut f32, reference: Raw) -> Status {
     in_context("cuTexRefGetBorderColor", |driver| {
-        let found = driver
+        let border_color = driver
             .references
             .texture(reference)?
             .descriptor
@@ -424,7 +424,7 @@ pub extern "C" fn cuTexRefGetBorderColor(color: *mut f32, reference: Raw) -> Sta
         if color.is_null() {
             return Err(Status::INVALID_VALUE);
         }
-        for (place, value) in caller::slice_mut(color, 4)?.iter_mut().zip(found) {
+        for (place, value) in caller::slice_mut(color, 4)?.iter_mut().zip(border_color) {
             place.write(value);
         }
         Ok(())

@@ -1,14 +1,15 @@
 //! Arrays, mipmapped arrays, and copies of rows of arrays.
 
-use super::call::{enqueue_or_wait, in_context};
+use super::call::{enqueue_or_wait, in_context, same_as_driver};
 use super::copy::operation;
 use super::types::Extent;
 use crate::abi::arrays::{ArrayDescriptor, ArrayMemory, ChannelFormat};
 use crate::caller::{Out, given, set, set_if_wanted};
+use crate::driver::array;
 use crate::driver::device::check_device;
 use crate::handles::Raw;
 use crate::state::attributes::attribute;
-use crate::state::{ARRAY_ALIGNMENT, Copy, Place, Region, formats};
+use crate::state::{Copy, Place, Region, formats};
 use crate::status::{Outcome, Status};
 
 /// The number of the attribute of the device that is the largest number of texels of a texture in linear memory.
@@ -148,64 +149,42 @@ pub extern "C" fn cudaArrayGetInfo(
     array: Raw,
 ) -> Status {
     in_context("cudaArrayGetInfo", |driver| {
-        let found = driver.arrays.get(array)?.descriptor;
-        set_if_wanted(format, formats::to_channels(found.format, found.channels)?);
+        let array_descriptor = driver.arrays.get(array)?.descriptor;
+        set_if_wanted(
+            format,
+            formats::to_channels(array_descriptor.format, array_descriptor.channels)?,
+        );
         set_if_wanted(
             extent,
             Extent {
-                width: found.width,
-                height: found.height,
-                depth: found.depth,
+                width: array_descriptor.width,
+                height: array_descriptor.height,
+                depth: array_descriptor.depth,
             },
         );
-        set_if_wanted(flags, found.flags);
+        set_if_wanted(flags, array_descriptor.flags);
         Ok(())
     })
 }
 
-/// The device has no formats with several planes.
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaArrayGetPlane(plane: Out<'_, Raw>, array: Raw, _index: u32) -> Status {
-    in_context("cudaArrayGetPlane", |driver| {
-        driver.arrays.get(array)?;
-        plane.ok_or(Status::INVALID_VALUE)?;
-        Err(Status::NOT_SUPPORTED)
-    })
-}
+same_as_driver! {
+    pub extern "C" fn cudaArrayGetPlane(
+        plane: Out<'_, Raw>,
+        array: Raw,
+        index: u32,
+    ) -> Status => array::cuArrayGetPlane;
 
-/// The memory of an array that exists.
-fn memory(bytes: Option<u64>) -> ArrayMemory {
-    ArrayMemory {
-        bytes: bytes.unwrap_or(0) as usize,
-        alignment: ARRAY_ALIGNMENT,
-        reserved: [0; 4],
-    }
-}
+    pub extern "C" fn cudaArrayGetMemoryRequirements(
+        requirements: Out<'_, ArrayMemory>,
+        array: Raw,
+        device: i32,
+    ) -> Status => array::cuArrayGetMemoryRequirements;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaArrayGetMemoryRequirements(
-    requirements: Out<'_, ArrayMemory>,
-    array: Raw,
-    device: i32,
-) -> Status {
-    in_context("cudaArrayGetMemoryRequirements", |driver| {
-        check_device(device)?;
-        let description = driver.arrays.get(array)?.description;
-        set(requirements, memory(description.memory_bytes().ok()))
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMipmappedArrayGetMemoryRequirements(
-    requirements: Out<'_, ArrayMemory>,
-    mipmap: Raw,
-    device: i32,
-) -> Status {
-    in_context("cudaMipmappedArrayGetMemoryRequirements", |driver| {
-        check_device(device)?;
-        let description = driver.mipmaps.get(mipmap)?.description;
-        set(requirements, memory(description.memory_bytes().ok()))
-    })
+    pub extern "C" fn cudaMipmappedArrayGetMemoryRequirements(
+        requirements: Out<'_, ArrayMemory>,
+        mipmap: Raw,
+        device: i32,
+    ) -> Status => array::cuMipmappedArrayGetMemoryRequirements;
 }
 
 /// The format has no effect on the number.

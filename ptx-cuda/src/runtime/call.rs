@@ -47,6 +47,22 @@ pub(crate) fn prepared(name: &str, function: impl FnOnce() -> Status) -> Status 
     }
 }
 
+/// Defines functions that initialize the runtime, and then call the function of the driver API that has the same parameters.
+macro_rules! same_as_driver {
+    ($(
+        $(#[$attribute:meta])*
+        pub extern "C" fn $name:ident($($parameter:ident: $kind:ty),* $(,)?) -> Status => $function:path;
+    )*) => {$(
+        $(#[$attribute])*
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($($parameter: $kind),*) -> Status {
+            crate::runtime::call::prepared(stringify!($name), || $function($($parameter),*))
+        }
+    )*};
+}
+
+pub(crate) use same_as_driver;
+
 /// The result of an exported function that needs a context without an error.
 pub(crate) fn in_context(name: &str, function: impl FnOnce(&mut Driver) -> Outcome<()>) -> Status {
     prepared(name, || call::in_context(name, function))

@@ -2,7 +2,7 @@
 
 use std::ptr::null;
 
-use super::call::prepared;
+use super::call::{prepared, same_as_driver};
 use super::version::{Major, major};
 use crate::abi::graph::EdgeData;
 use crate::caller::Out;
@@ -10,88 +10,61 @@ use crate::driver::capture as c;
 use crate::handles::Raw;
 use crate::status::Status;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamBeginCapture(stream: Raw, mode: u32) -> Status {
-    prepared("cudaStreamBeginCapture", || {
-        c::cuStreamBeginCapture_v2(stream, mode)
-    })
-}
+same_as_driver! {
+    pub extern "C" fn cudaStreamBeginCapture(
+        stream: Raw,
+        mode: u32,
+    ) -> Status => c::cuStreamBeginCapture_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamBeginCaptureToGraph(
-    stream: Raw,
-    graph: Raw,
-    nodes: *const Raw,
-    edges: *const EdgeData,
-    count: usize,
-    mode: u32,
-) -> Status {
-    prepared("cudaStreamBeginCaptureToGraph", || {
-        c::cuStreamBeginCaptureToGraph(stream, graph, nodes, edges, count, mode)
-    })
-}
+    pub extern "C" fn cudaStreamBeginCaptureToGraph(
+        stream: Raw,
+        graph: Raw,
+        nodes: *const Raw,
+        edges: *const EdgeData,
+        count: usize,
+        mode: u32,
+    ) -> Status => c::cuStreamBeginCaptureToGraph;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamEndCapture(stream: Raw, graph: Out<'_, Raw>) -> Status {
-    prepared("cudaStreamEndCapture", || {
-        c::cuStreamEndCapture(stream, graph)
-    })
-}
+    pub extern "C" fn cudaStreamEndCapture(
+        stream: Raw,
+        graph: Out<'_, Raw>,
+    ) -> Status => c::cuStreamEndCapture;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamIsCapturing(stream: Raw, state: Out<'_, u32>) -> Status {
-    prepared("cudaStreamIsCapturing", || {
-        c::cuStreamIsCapturing(stream, state)
-    })
-}
+    pub extern "C" fn cudaStreamIsCapturing(
+        stream: Raw,
+        state: Out<'_, u32>,
+    ) -> Status => c::cuStreamIsCapturing;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamGetCaptureInfo_v2(
-    stream: Raw,
-    state: Out<'_, u32>,
-    number: Out<'_, u64>,
-    graph: Out<'_, Raw>,
-    nodes: Out<'_, *const Raw>,
-    count: Out<'_, usize>,
-) -> Status {
-    prepared("cudaStreamGetCaptureInfo_v2", || {
-        c::cuStreamGetCaptureInfo_v2(stream, state, number, graph, nodes, count)
-    })
-}
+    pub extern "C" fn cudaStreamGetCaptureInfo_v2(
+        stream: Raw,
+        state: Out<'_, u32>,
+        number: Out<'_, u64>,
+        graph: Out<'_, Raw>,
+        nodes: Out<'_, *const Raw>,
+        count: Out<'_, usize>,
+    ) -> Status => c::cuStreamGetCaptureInfo_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamGetCaptureInfo_v3(
-    stream: Raw,
-    state: Out<'_, u32>,
-    number: Out<'_, u64>,
-    graph: Out<'_, Raw>,
-    nodes: Out<'_, *const Raw>,
-    edges: Out<'_, *const EdgeData>,
-    count: Out<'_, usize>,
-) -> Status {
-    prepared("cudaStreamGetCaptureInfo_v3", || {
-        c::cuStreamGetCaptureInfo_v3(stream, state, number, graph, nodes, edges, count)
-    })
-}
+    pub extern "C" fn cudaStreamGetCaptureInfo_v3(
+        stream: Raw,
+        state: Out<'_, u32>,
+        number: Out<'_, u64>,
+        graph: Out<'_, Raw>,
+        nodes: Out<'_, *const Raw>,
+        edges: Out<'_, *const EdgeData>,
+        count: Out<'_, usize>,
+    ) -> Status => c::cuStreamGetCaptureInfo_v3;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamUpdateCaptureDependencies_v2(
-    stream: Raw,
-    nodes: *const Raw,
-    edges: *const EdgeData,
-    count: usize,
-    flags: u32,
-) -> Status {
-    prepared("cudaStreamUpdateCaptureDependencies_v2", || {
-        c::cuStreamUpdateCaptureDependencies_v2(stream, nodes, edges, count, flags)
-    })
-}
+    pub extern "C" fn cudaStreamUpdateCaptureDependencies_v2(
+        stream: Raw,
+        nodes: *const Raw,
+        edges: *const EdgeData,
+        count: usize,
+        flags: u32,
+    ) -> Status => c::cuStreamUpdateCaptureDependencies_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaThreadExchangeStreamCaptureMode(mode: *mut u32) -> Status {
-    prepared("cudaThreadExchangeStreamCaptureMode", || {
-        c::cuThreadExchangeStreamCaptureMode(mode)
-    })
+    pub extern "C" fn cudaThreadExchangeStreamCaptureMode(
+        mode: *mut u32,
+    ) -> Status => c::cuThreadExchangeStreamCaptureMode;
 }
 
 /// In CUDA 12, the function has the first three parameters only: programs for CUDA 12 use the second version.

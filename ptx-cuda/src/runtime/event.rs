@@ -1,6 +1,6 @@
 //! Events. The functions are those of the driver API.
 
-use super::call::prepared;
+use super::call::same_as_driver;
 use crate::caller::Out;
 use crate::driver::event as d;
 use crate::handles::Raw;
@@ -11,45 +11,31 @@ pub extern "C" fn cudaEventCreate(event: Out<'_, Raw>) -> Status {
     cudaEventCreateWithFlags(event, 0)
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaEventCreateWithFlags(event: Out<'_, Raw>, flags: u32) -> Status {
-    prepared("cudaEventCreateWithFlags", || {
-        d::cuEventCreate(event, flags)
-    })
-}
+same_as_driver! {
+    pub extern "C" fn cudaEventCreateWithFlags(
+        event: Out<'_, Raw>,
+        flags: u32,
+    ) -> Status => d::cuEventCreate;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaEventDestroy(event: Raw) -> Status {
-    prepared("cudaEventDestroy", || d::cuEventDestroy_v2(event))
-}
+    pub extern "C" fn cudaEventDestroy(event: Raw) -> Status => d::cuEventDestroy_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaEventRecord(event: Raw, stream: Raw) -> Status {
-    prepared("cudaEventRecord", || d::cuEventRecord(event, stream))
-}
+    pub extern "C" fn cudaEventRecord(event: Raw, stream: Raw) -> Status => d::cuEventRecord;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaEventRecordWithFlags(event: Raw, stream: Raw, flags: u32) -> Status {
-    prepared("cudaEventRecordWithFlags", || {
-        d::cuEventRecordWithFlags(event, stream, flags)
-    })
-}
+    pub extern "C" fn cudaEventRecordWithFlags(
+        event: Raw,
+        stream: Raw,
+        flags: u32,
+    ) -> Status => d::cuEventRecordWithFlags;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaEventQuery(event: Raw) -> Status {
-    prepared("cudaEventQuery", || d::cuEventQuery(event))
-}
+    pub extern "C" fn cudaEventQuery(event: Raw) -> Status => d::cuEventQuery;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaEventSynchronize(event: Raw) -> Status {
-    prepared("cudaEventSynchronize", || d::cuEventSynchronize(event))
-}
+    pub extern "C" fn cudaEventSynchronize(event: Raw) -> Status => d::cuEventSynchronize;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaEventElapsedTime(milliseconds: Out<'_, f32>, start: Raw, end: Raw) -> Status {
-    prepared("cudaEventElapsedTime", || {
-        d::cuEventElapsedTime(milliseconds, start, end)
-    })
+    pub extern "C" fn cudaEventElapsedTime(
+        milliseconds: Out<'_, f32>,
+        start: Raw,
+        end: Raw,
+    ) -> Status => d::cuEventElapsedTime;
 }
 
 #[unsafe(no_mangle)]

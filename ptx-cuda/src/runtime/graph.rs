@@ -5,7 +5,7 @@
 use std::ffi::c_char;
 use std::ptr::{null, null_mut};
 
-use super::call::prepared;
+use super::call::{prepared, same_as_driver};
 use super::version::{Major, major};
 use crate::abi::graph::EdgeData;
 use crate::caller::Out;
@@ -14,199 +14,137 @@ use crate::driver::user_object as u;
 use crate::handles::Raw;
 use crate::status::Status;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphCreate(graph: Out<'_, Raw>, flags: u32) -> Status {
-    prepared("cudaGraphCreate", || g::cuGraphCreate(graph, flags))
-}
+same_as_driver! {
+    pub extern "C" fn cudaGraphCreate(
+        graph: Out<'_, Raw>,
+        flags: u32,
+    ) -> Status => g::cuGraphCreate;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphDestroy(graph: Raw) -> Status {
-    prepared("cudaGraphDestroy", || g::cuGraphDestroy(graph))
-}
+    pub extern "C" fn cudaGraphDestroy(graph: Raw) -> Status => g::cuGraphDestroy;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphClone(copy: Out<'_, Raw>, graph: Raw) -> Status {
-    prepared("cudaGraphClone", || g::cuGraphClone(copy, graph))
-}
+    pub extern "C" fn cudaGraphClone(copy: Out<'_, Raw>, graph: Raw) -> Status => g::cuGraphClone;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeFindInClone(copy: Out<'_, Raw>, node: Raw, graph: Raw) -> Status {
-    prepared("cudaGraphNodeFindInClone", || {
-        g::cuGraphNodeFindInClone(copy, node, graph)
-    })
-}
+    pub extern "C" fn cudaGraphNodeFindInClone(
+        copy: Out<'_, Raw>,
+        node: Raw,
+        graph: Raw,
+    ) -> Status => g::cuGraphNodeFindInClone;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeGetType(node: Raw, kind: Out<'_, u32>) -> Status {
-    prepared("cudaGraphNodeGetType", || g::cuGraphNodeGetType(node, kind))
-}
+    pub extern "C" fn cudaGraphNodeGetType(
+        node: Raw,
+        kind: Out<'_, u32>,
+    ) -> Status => g::cuGraphNodeGetType;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeGetContainingGraph(node: Raw, graph: Out<'_, Raw>) -> Status {
-    prepared("cudaGraphNodeGetContainingGraph", || {
-        g::cuGraphNodeGetContainingGraph(node, graph)
-    })
-}
+    pub extern "C" fn cudaGraphNodeGetContainingGraph(
+        node: Raw,
+        graph: Out<'_, Raw>,
+    ) -> Status => g::cuGraphNodeGetContainingGraph;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeGetLocalId(node: Raw, number: Out<'_, u32>) -> Status {
-    prepared("cudaGraphNodeGetLocalId", || {
-        g::cuGraphNodeGetLocalId(node, number)
-    })
-}
+    pub extern "C" fn cudaGraphNodeGetLocalId(
+        node: Raw,
+        number: Out<'_, u32>,
+    ) -> Status => g::cuGraphNodeGetLocalId;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeGetToolsId(node: Raw, number: Out<'_, u64>) -> Status {
-    prepared("cudaGraphNodeGetToolsId", || {
-        g::cuGraphNodeGetToolsId(node, number)
-    })
-}
+    pub extern "C" fn cudaGraphNodeGetToolsId(
+        node: Raw,
+        number: Out<'_, u64>,
+    ) -> Status => g::cuGraphNodeGetToolsId;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphGetId(graph: Raw, number: Out<'_, u32>) -> Status {
-    prepared("cudaGraphGetId", || g::cuGraphGetId(graph, number))
-}
+    pub extern "C" fn cudaGraphGetId(graph: Raw, number: Out<'_, u32>) -> Status => g::cuGraphGetId;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphGetNodes(graph: Raw, nodes: *mut Raw, count: *mut usize) -> Status {
-    prepared("cudaGraphGetNodes", || {
-        g::cuGraphGetNodes(graph, nodes, count)
-    })
-}
+    pub extern "C" fn cudaGraphGetNodes(
+        graph: Raw,
+        nodes: *mut Raw,
+        count: *mut usize,
+    ) -> Status => g::cuGraphGetNodes;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphGetRootNodes(graph: Raw, nodes: *mut Raw, count: *mut usize) -> Status {
-    prepared("cudaGraphGetRootNodes", || {
-        g::cuGraphGetRootNodes(graph, nodes, count)
-    })
-}
+    pub extern "C" fn cudaGraphGetRootNodes(
+        graph: Raw,
+        nodes: *mut Raw,
+        count: *mut usize,
+    ) -> Status => g::cuGraphGetRootNodes;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphGetEdges_v2(
-    graph: Raw,
-    from: *mut Raw,
-    to: *mut Raw,
-    edges: *mut EdgeData,
-    count: *mut usize,
-) -> Status {
-    prepared("cudaGraphGetEdges_v2", || {
-        g::cuGraphGetEdges_v2(graph, from, to, edges, count)
-    })
-}
+    pub extern "C" fn cudaGraphGetEdges_v2(
+        graph: Raw,
+        from: *mut Raw,
+        to: *mut Raw,
+        edges: *mut EdgeData,
+        count: *mut usize,
+    ) -> Status => g::cuGraphGetEdges_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeGetDependencies_v2(
-    node: Raw,
-    nodes: *mut Raw,
-    edges: *mut EdgeData,
-    count: *mut usize,
-) -> Status {
-    prepared("cudaGraphNodeGetDependencies_v2", || {
-        g::cuGraphNodeGetDependencies_v2(node, nodes, edges, count)
-    })
-}
+    pub extern "C" fn cudaGraphNodeGetDependencies_v2(
+        node: Raw,
+        nodes: *mut Raw,
+        edges: *mut EdgeData,
+        count: *mut usize,
+    ) -> Status => g::cuGraphNodeGetDependencies_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeGetDependentNodes_v2(
-    node: Raw,
-    nodes: *mut Raw,
-    edges: *mut EdgeData,
-    count: *mut usize,
-) -> Status {
-    prepared("cudaGraphNodeGetDependentNodes_v2", || {
-        g::cuGraphNodeGetDependentNodes_v2(node, nodes, edges, count)
-    })
-}
+    pub extern "C" fn cudaGraphNodeGetDependentNodes_v2(
+        node: Raw,
+        nodes: *mut Raw,
+        edges: *mut EdgeData,
+        count: *mut usize,
+    ) -> Status => g::cuGraphNodeGetDependentNodes_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphAddDependencies_v2(
-    graph: Raw,
-    from: *const Raw,
-    to: *const Raw,
-    edges: *const EdgeData,
-    count: usize,
-) -> Status {
-    prepared("cudaGraphAddDependencies_v2", || {
-        g::cuGraphAddDependencies_v2(graph, from, to, edges, count)
-    })
-}
+    pub extern "C" fn cudaGraphAddDependencies_v2(
+        graph: Raw,
+        from: *const Raw,
+        to: *const Raw,
+        edges: *const EdgeData,
+        count: usize,
+    ) -> Status => g::cuGraphAddDependencies_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphRemoveDependencies_v2(
-    graph: Raw,
-    from: *const Raw,
-    to: *const Raw,
-    edges: *const EdgeData,
-    count: usize,
-) -> Status {
-    prepared("cudaGraphRemoveDependencies_v2", || {
-        g::cuGraphRemoveDependencies_v2(graph, from, to, edges, count)
-    })
-}
+    pub extern "C" fn cudaGraphRemoveDependencies_v2(
+        graph: Raw,
+        from: *const Raw,
+        to: *const Raw,
+        edges: *const EdgeData,
+        count: usize,
+    ) -> Status => g::cuGraphRemoveDependencies_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphDestroyNode(node: Raw) -> Status {
-    prepared("cudaGraphDestroyNode", || g::cuGraphDestroyNode(node))
-}
+    pub extern "C" fn cudaGraphDestroyNode(node: Raw) -> Status => g::cuGraphDestroyNode;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphChildGraphNodeGetGraph(node: Raw, graph: Out<'_, Raw>) -> Status {
-    prepared("cudaGraphChildGraphNodeGetGraph", || {
-        g::cuGraphChildGraphNodeGetGraph(node, graph)
-    })
-}
+    pub extern "C" fn cudaGraphChildGraphNodeGetGraph(
+        node: Raw,
+        graph: Out<'_, Raw>,
+    ) -> Status => g::cuGraphChildGraphNodeGetGraph;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphDebugDotPrint(graph: Raw, path: *const c_char, flags: u32) -> Status {
-    prepared("cudaGraphDebugDotPrint", || {
-        g::cuGraphDebugDotPrint(graph, path, flags)
-    })
-}
+    pub extern "C" fn cudaGraphDebugDotPrint(
+        graph: Raw,
+        path: *const c_char,
+        flags: u32,
+    ) -> Status => g::cuGraphDebugDotPrint;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaUserObjectCreate(
-    object: Out<'_, Raw>,
-    data: usize,
-    destructor: Option<extern "C" fn(usize)>,
-    references: u32,
-    flags: u32,
-) -> Status {
-    prepared("cudaUserObjectCreate", || {
-        u::cuUserObjectCreate(object, data, destructor, references, flags)
-    })
-}
+    pub extern "C" fn cudaUserObjectCreate(
+        object: Out<'_, Raw>,
+        data: usize,
+        destructor: Option<extern "C" fn(usize)>,
+        references: u32,
+        flags: u32,
+    ) -> Status => u::cuUserObjectCreate;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaUserObjectRetain(object: Raw, count: u32) -> Status {
-    prepared("cudaUserObjectRetain", || {
-        u::cuUserObjectRetain(object, count)
-    })
-}
+    pub extern "C" fn cudaUserObjectRetain(
+        object: Raw,
+        count: u32,
+    ) -> Status => u::cuUserObjectRetain;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaUserObjectRelease(object: Raw, count: u32) -> Status {
-    prepared("cudaUserObjectRelease", || {
-        u::cuUserObjectRelease(object, count)
-    })
-}
+    pub extern "C" fn cudaUserObjectRelease(
+        object: Raw,
+        count: u32,
+    ) -> Status => u::cuUserObjectRelease;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphRetainUserObject(
-    graph: Raw,
-    object: Raw,
-    count: u32,
-    flags: u32,
-) -> Status {
-    prepared("cudaGraphRetainUserObject", || {
-        u::cuGraphRetainUserObject(graph, object, count, flags)
-    })
-}
+    pub extern "C" fn cudaGraphRetainUserObject(
+        graph: Raw,
+        object: Raw,
+        count: u32,
+        flags: u32,
+    ) -> Status => u::cuGraphRetainUserObject;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphReleaseUserObject(graph: Raw, object: Raw, count: u32) -> Status {
-    prepared("cudaGraphReleaseUserObject", || {
-        u::cuGraphReleaseUserObject(graph, object, count)
-    })
+    pub extern "C" fn cudaGraphReleaseUserObject(
+        graph: Raw,
+        object: Raw,
+        count: u32,
+    ) -> Status => u::cuGraphReleaseUserObject;
 }
 
 #[unsafe(no_mangle)]

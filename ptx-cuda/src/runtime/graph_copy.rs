@@ -7,7 +7,8 @@ use super::symbol::Part;
 use super::types::Copy3dParameters;
 use crate::call::call;
 use crate::caller::{Out, given, set};
-use crate::driver::graph_node::{Before, add_operation, replace};
+use crate::driver::graph_node::{Predecessors, add_operation};
+use crate::driver::graph_node_parameters::replace;
 use crate::handles::Raw;
 use crate::state::{Copy, Driver, Operation, Work};
 use crate::status::{Outcome, Status};
@@ -60,9 +61,9 @@ pub extern "C" fn cudaGraphAddMemcpyNode(
     parameters: Option<&Copy3dParameters>,
 ) -> Status {
     let name = "cudaGraphAddMemcpyNode";
-    let before = Before::new(nodes, count);
+    let predecessors = Predecessors::new(nodes, count);
     prepared(name, || {
-        add_operation(name, node, graph, before, |driver| {
+        add_operation(name, node, graph, predecessors, |driver| {
             let parameters = given(parameters)?;
             operation(driver, copy_of(driver, parameters)?, parameters.kind)
         })
@@ -81,9 +82,9 @@ pub extern "C" fn cudaGraphAddMemcpyNode1D(
     direction: u32,
 ) -> Status {
     let name = "cudaGraphAddMemcpyNode1D";
-    let before = Before::new(nodes, count);
+    let predecessors = Predecessors::new(nodes, count);
     prepared(name, || {
-        add_operation(name, node, graph, before, |driver| {
+        add_operation(name, node, graph, predecessors, |driver| {
             copy_1d(driver, [to, from], bytes, direction)
         })
     })
@@ -102,14 +103,14 @@ pub extern "C" fn cudaGraphAddMemcpyNodeToSymbol(
     direction: u32,
 ) -> Status {
     let name = "cudaGraphAddMemcpyNodeToSymbol";
-    let before = Before::new(nodes, count);
+    let predecessors = Predecessors::new(nodes, count);
     let to = Part {
         symbol,
         offset,
         bytes,
     };
     prepared(name, || {
-        add_operation(name, node, graph, before, |driver| {
+        add_operation(name, node, graph, predecessors, |driver| {
             to_symbol(driver, to, from, direction)
         })
     })
@@ -128,14 +129,14 @@ pub extern "C" fn cudaGraphAddMemcpyNodeFromSymbol(
     direction: u32,
 ) -> Status {
     let name = "cudaGraphAddMemcpyNodeFromSymbol";
-    let before = Before::new(nodes, count);
+    let predecessors = Predecessors::new(nodes, count);
     let from = Part {
         symbol,
         offset,
         bytes,
     };
     prepared(name, || {
-        add_operation(name, node, graph, before, |driver| {
+        add_operation(name, node, graph, predecessors, |driver| {
             from_symbol(driver, to, from, direction)
         })
     })

@@ -1,6 +1,6 @@
 //! Executable graphs. The functions are those of the driver API, but for kernels, which are functions of the program here, and copies.
 
-use super::call::prepared;
+use super::call::{prepared, same_as_driver};
 use super::copy3d::copy_of;
 use super::graph_copy::{copy_1d, from_symbol, to_symbol};
 use super::graph_node::{kernel, operation_of};
@@ -16,64 +16,40 @@ use crate::driver::graph_parameters::part;
 use crate::handles::Raw;
 use crate::status::Status;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphInstantiateWithFlags(
-    exec: Out<'_, Raw>,
-    graph: Raw,
-    flags: u64,
-) -> Status {
-    prepared("cudaGraphInstantiateWithFlags", || {
-        e::cuGraphInstantiateWithFlags(exec, graph, flags)
-    })
-}
+same_as_driver! {
+    pub extern "C" fn cudaGraphInstantiateWithFlags(
+        exec: Out<'_, Raw>,
+        graph: Raw,
+        flags: u64,
+    ) -> Status => e::cuGraphInstantiateWithFlags;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphInstantiateWithParams(
-    exec: Out<'_, Raw>,
-    graph: Raw,
-    parameters: Option<&mut InstantiateParameters>,
-) -> Status {
-    prepared("cudaGraphInstantiateWithParams", || {
-        e::cuGraphInstantiateWithParams(exec, graph, parameters)
-    })
-}
+    pub extern "C" fn cudaGraphInstantiateWithParams(
+        exec: Out<'_, Raw>,
+        graph: Raw,
+        parameters: Option<&mut InstantiateParameters>,
+    ) -> Status => e::cuGraphInstantiateWithParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphExecGetFlags(exec: Raw, flags: Out<'_, u64>) -> Status {
-    prepared("cudaGraphExecGetFlags", || {
-        e::cuGraphExecGetFlags(exec, flags)
-    })
-}
+    pub extern "C" fn cudaGraphExecGetFlags(
+        exec: Raw,
+        flags: Out<'_, u64>,
+    ) -> Status => e::cuGraphExecGetFlags;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphExecGetId(exec: Raw, number: Out<'_, u32>) -> Status {
-    prepared("cudaGraphExecGetId", || e::cuGraphExecGetId(exec, number))
-}
+    pub extern "C" fn cudaGraphExecGetId(
+        exec: Raw,
+        number: Out<'_, u32>,
+    ) -> Status => e::cuGraphExecGetId;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphExecDestroy(exec: Raw) -> Status {
-    prepared("cudaGraphExecDestroy", || e::cuGraphExecDestroy(exec))
-}
+    pub extern "C" fn cudaGraphExecDestroy(exec: Raw) -> Status => e::cuGraphExecDestroy;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphLaunch(exec: Raw, stream: Raw) -> Status {
-    prepared("cudaGraphLaunch", || e::cuGraphLaunch(exec, stream))
-}
+    pub extern "C" fn cudaGraphLaunch(exec: Raw, stream: Raw) -> Status => e::cuGraphLaunch;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphUpload(exec: Raw, stream: Raw) -> Status {
-    prepared("cudaGraphUpload", || e::cuGraphUpload(exec, stream))
-}
+    pub extern "C" fn cudaGraphUpload(exec: Raw, stream: Raw) -> Status => e::cuGraphUpload;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphExecUpdate(
-    exec: Raw,
-    graph: Raw,
-    result: Option<&mut UpdateResult>,
-) -> Status {
-    prepared("cudaGraphExecUpdate", || {
-        e::cuGraphExecUpdate_v2(exec, graph, result)
-    })
+    pub extern "C" fn cudaGraphExecUpdate(
+        exec: Raw,
+        graph: Raw,
+        result: Option<&mut UpdateResult>,
+    ) -> Status => e::cuGraphExecUpdate_v2;
 }
 
 #[unsafe(no_mangle)]
@@ -87,76 +63,54 @@ pub extern "C" fn cudaGraphExecMemsetNodeSetParams(
     })
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphExecHostNodeSetParams(
-    exec: Raw,
-    node: Raw,
-    host: Option<&HostNode>,
-) -> Status {
-    prepared("cudaGraphExecHostNodeSetParams", || {
-        e::cuGraphExecHostNodeSetParams(exec, node, host)
-    })
-}
+same_as_driver! {
+    pub extern "C" fn cudaGraphExecHostNodeSetParams(
+        exec: Raw,
+        node: Raw,
+        host: Option<&HostNode>,
+    ) -> Status => e::cuGraphExecHostNodeSetParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphExecChildGraphNodeSetParams(exec: Raw, node: Raw, graph: Raw) -> Status {
-    prepared("cudaGraphExecChildGraphNodeSetParams", || {
-        e::cuGraphExecChildGraphNodeSetParams(exec, node, graph)
-    })
-}
+    pub extern "C" fn cudaGraphExecChildGraphNodeSetParams(
+        exec: Raw,
+        node: Raw,
+        graph: Raw,
+    ) -> Status => e::cuGraphExecChildGraphNodeSetParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphExecEventRecordNodeSetEvent(exec: Raw, node: Raw, event: Raw) -> Status {
-    prepared("cudaGraphExecEventRecordNodeSetEvent", || {
-        e::cuGraphExecEventRecordNodeSetEvent(exec, node, event)
-    })
-}
+    pub extern "C" fn cudaGraphExecEventRecordNodeSetEvent(
+        exec: Raw,
+        node: Raw,
+        event: Raw,
+    ) -> Status => e::cuGraphExecEventRecordNodeSetEvent;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphExecEventWaitNodeSetEvent(exec: Raw, node: Raw, event: Raw) -> Status {
-    prepared("cudaGraphExecEventWaitNodeSetEvent", || {
-        e::cuGraphExecEventWaitNodeSetEvent(exec, node, event)
-    })
-}
+    pub extern "C" fn cudaGraphExecEventWaitNodeSetEvent(
+        exec: Raw,
+        node: Raw,
+        event: Raw,
+    ) -> Status => e::cuGraphExecEventWaitNodeSetEvent;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeSetEnabled(exec: Raw, node: Raw, is_enabled: u32) -> Status {
-    prepared("cudaGraphNodeSetEnabled", || {
-        e::cuGraphNodeSetEnabled(exec, node, is_enabled)
-    })
-}
+    pub extern "C" fn cudaGraphNodeSetEnabled(
+        exec: Raw,
+        node: Raw,
+        is_enabled: u32,
+    ) -> Status => e::cuGraphNodeSetEnabled;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphNodeGetEnabled(
-    exec: Raw,
-    node: Raw,
-    is_enabled: Out<'_, u32>,
-) -> Status {
-    prepared("cudaGraphNodeGetEnabled", || {
-        e::cuGraphNodeGetEnabled(exec, node, is_enabled)
-    })
-}
+    pub extern "C" fn cudaGraphNodeGetEnabled(
+        exec: Raw,
+        node: Raw,
+        is_enabled: Out<'_, u32>,
+    ) -> Status => e::cuGraphNodeGetEnabled;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaDeviceGetGraphMemAttribute(
-    device: i32,
-    attribute: u32,
-    value: Out<'_, u64>,
-) -> Status {
-    prepared("cudaDeviceGetGraphMemAttribute", || {
-        e::cuDeviceGetGraphMemAttribute(device, attribute, value)
-    })
-}
+    pub extern "C" fn cudaDeviceGetGraphMemAttribute(
+        device: i32,
+        attribute: u32,
+        value: Out<'_, u64>,
+    ) -> Status => e::cuDeviceGetGraphMemAttribute;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaDeviceSetGraphMemAttribute(
-    device: i32,
-    attribute: u32,
-    value: Option<&u64>,
-) -> Status {
-    prepared("cudaDeviceSetGraphMemAttribute", || {
-        e::cuDeviceSetGraphMemAttribute(device, attribute, value)
-    })
+    pub extern "C" fn cudaDeviceSetGraphMemAttribute(
+        device: i32,
+        attribute: u32,
+        value: Option<&u64>,
+    ) -> Status => e::cuDeviceSetGraphMemAttribute;
 }
 
 /// Before CUDA 12, the function had other parameters.

@@ -1,6 +1,6 @@
 //! Nodes of graphs. The functions are those of the driver API, but for kernels, which are functions of the program here, and copies.
 
-use super::call::prepared;
+use super::call::{prepared, same_as_driver};
 use super::copy::operation;
 use super::copy3d::{copy_of, parameters_of};
 use super::function::kernel_of;
@@ -11,7 +11,8 @@ use crate::abi::graph::{
 };
 use crate::call::call;
 use crate::caller::{self, Out, given, set};
-use crate::driver::graph_node::{self as n, Before, add_any, add_operation, replace};
+use crate::driver::graph_node::{self, Predecessors, add_any, add_operation};
+use crate::driver::graph_node_parameters::{self, replace};
 use crate::driver::graph_parameters::{
     any_operation, any_parameters, kernel_node, kernel_operation, part, set_part,
 };
@@ -61,207 +62,134 @@ pub(super) fn operation_of(driver: &mut Driver, parameters: &NodeParameters) -> 
     }
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphAddHostNode(
-    node: Out<'_, Raw>,
-    graph: Raw,
-    nodes: *const Raw,
-    count: usize,
-    host: Option<&HostNode>,
-) -> Status {
-    prepared("cudaGraphAddHostNode", || {
-        n::cuGraphAddHostNode(node, graph, nodes, count, host)
-    })
-}
+same_as_driver! {
+    pub extern "C" fn cudaGraphAddHostNode(
+        node: Out<'_, Raw>,
+        graph: Raw,
+        nodes: *const Raw,
+        count: usize,
+        host: Option<&HostNode>,
+    ) -> Status => graph_node::cuGraphAddHostNode;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphAddEmptyNode(
-    node: Out<'_, Raw>,
-    graph: Raw,
-    nodes: *const Raw,
-    count: usize,
-) -> Status {
-    prepared("cudaGraphAddEmptyNode", || {
-        n::cuGraphAddEmptyNode(node, graph, nodes, count)
-    })
-}
+    pub extern "C" fn cudaGraphAddEmptyNode(
+        node: Out<'_, Raw>,
+        graph: Raw,
+        nodes: *const Raw,
+        count: usize,
+    ) -> Status => graph_node::cuGraphAddEmptyNode;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphAddChildGraphNode(
-    node: Out<'_, Raw>,
-    graph: Raw,
-    nodes: *const Raw,
-    count: usize,
-    child: Raw,
-) -> Status {
-    prepared("cudaGraphAddChildGraphNode", || {
-        n::cuGraphAddChildGraphNode(node, graph, nodes, count, child)
-    })
-}
+    pub extern "C" fn cudaGraphAddChildGraphNode(
+        node: Out<'_, Raw>,
+        graph: Raw,
+        nodes: *const Raw,
+        count: usize,
+        child: Raw,
+    ) -> Status => graph_node::cuGraphAddChildGraphNode;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphAddEventRecordNode(
-    node: Out<'_, Raw>,
-    graph: Raw,
-    nodes: *const Raw,
-    count: usize,
-    event: Raw,
-) -> Status {
-    prepared("cudaGraphAddEventRecordNode", || {
-        n::cuGraphAddEventRecordNode(node, graph, nodes, count, event)
-    })
-}
+    pub extern "C" fn cudaGraphAddEventRecordNode(
+        node: Out<'_, Raw>,
+        graph: Raw,
+        nodes: *const Raw,
+        count: usize,
+        event: Raw,
+    ) -> Status => graph_node::cuGraphAddEventRecordNode;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphAddEventWaitNode(
-    node: Out<'_, Raw>,
-    graph: Raw,
-    nodes: *const Raw,
-    count: usize,
-    event: Raw,
-) -> Status {
-    prepared("cudaGraphAddEventWaitNode", || {
-        n::cuGraphAddEventWaitNode(node, graph, nodes, count, event)
-    })
-}
+    pub extern "C" fn cudaGraphAddEventWaitNode(
+        node: Out<'_, Raw>,
+        graph: Raw,
+        nodes: *const Raw,
+        count: usize,
+        event: Raw,
+    ) -> Status => graph_node::cuGraphAddEventWaitNode;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphAddMemAllocNode(
-    node: Out<'_, Raw>,
-    graph: Raw,
-    nodes: *const Raw,
-    count: usize,
-    parameters: Option<&mut AllocationNode>,
-) -> Status {
-    prepared("cudaGraphAddMemAllocNode", || {
-        n::cuGraphAddMemAllocNode(node, graph, nodes, count, parameters)
-    })
-}
+    pub extern "C" fn cudaGraphAddMemAllocNode(
+        node: Out<'_, Raw>,
+        graph: Raw,
+        nodes: *const Raw,
+        count: usize,
+        parameters: Option<&mut AllocationNode>,
+    ) -> Status => graph_node::cuGraphAddMemAllocNode;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphAddMemFreeNode(
-    node: Out<'_, Raw>,
-    graph: Raw,
-    nodes: *const Raw,
-    count: usize,
-    address: u64,
-) -> Status {
-    prepared("cudaGraphAddMemFreeNode", || {
-        n::cuGraphAddMemFreeNode(node, graph, nodes, count, address)
-    })
-}
+    pub extern "C" fn cudaGraphAddMemFreeNode(
+        node: Out<'_, Raw>,
+        graph: Raw,
+        nodes: *const Raw,
+        count: usize,
+        address: u64,
+    ) -> Status => graph_node::cuGraphAddMemFreeNode;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphMemsetNodeGetParams(node: Raw, fill: Out<'_, FillNode>) -> Status {
-    prepared("cudaGraphMemsetNodeGetParams", || {
-        n::cuGraphMemsetNodeGetParams(node, fill)
-    })
-}
+    pub extern "C" fn cudaGraphMemsetNodeGetParams(
+        node: Raw,
+        fill: Out<'_, FillNode>,
+    ) -> Status => graph_node_parameters::cuGraphMemsetNodeGetParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphMemsetNodeSetParams(node: Raw, fill: Option<&FillNode>) -> Status {
-    prepared("cudaGraphMemsetNodeSetParams", || {
-        n::cuGraphMemsetNodeSetParams(node, fill)
-    })
-}
+    pub extern "C" fn cudaGraphMemsetNodeSetParams(
+        node: Raw,
+        fill: Option<&FillNode>,
+    ) -> Status => graph_node_parameters::cuGraphMemsetNodeSetParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphHostNodeGetParams(node: Raw, host: Out<'_, HostNode>) -> Status {
-    prepared("cudaGraphHostNodeGetParams", || {
-        n::cuGraphHostNodeGetParams(node, host)
-    })
-}
+    pub extern "C" fn cudaGraphHostNodeGetParams(
+        node: Raw,
+        host: Out<'_, HostNode>,
+    ) -> Status => graph_node_parameters::cuGraphHostNodeGetParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphHostNodeSetParams(node: Raw, host: Option<&HostNode>) -> Status {
-    prepared("cudaGraphHostNodeSetParams", || {
-        n::cuGraphHostNodeSetParams(node, host)
-    })
-}
+    pub extern "C" fn cudaGraphHostNodeSetParams(
+        node: Raw,
+        host: Option<&HostNode>,
+    ) -> Status => graph_node_parameters::cuGraphHostNodeSetParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphEventRecordNodeGetEvent(node: Raw, event: Out<'_, Raw>) -> Status {
-    prepared("cudaGraphEventRecordNodeGetEvent", || {
-        n::cuGraphEventRecordNodeGetEvent(node, event)
-    })
-}
+    pub extern "C" fn cudaGraphEventRecordNodeGetEvent(
+        node: Raw,
+        event: Out<'_, Raw>,
+    ) -> Status => graph_node_parameters::cuGraphEventRecordNodeGetEvent;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphEventRecordNodeSetEvent(node: Raw, event: Raw) -> Status {
-    prepared("cudaGraphEventRecordNodeSetEvent", || {
-        n::cuGraphEventRecordNodeSetEvent(node, event)
-    })
-}
+    pub extern "C" fn cudaGraphEventRecordNodeSetEvent(
+        node: Raw,
+        event: Raw,
+    ) -> Status => graph_node_parameters::cuGraphEventRecordNodeSetEvent;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphEventWaitNodeGetEvent(node: Raw, event: Out<'_, Raw>) -> Status {
-    prepared("cudaGraphEventWaitNodeGetEvent", || {
-        n::cuGraphEventWaitNodeGetEvent(node, event)
-    })
-}
+    pub extern "C" fn cudaGraphEventWaitNodeGetEvent(
+        node: Raw,
+        event: Out<'_, Raw>,
+    ) -> Status => graph_node_parameters::cuGraphEventWaitNodeGetEvent;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphEventWaitNodeSetEvent(node: Raw, event: Raw) -> Status {
-    prepared("cudaGraphEventWaitNodeSetEvent", || {
-        n::cuGraphEventWaitNodeSetEvent(node, event)
-    })
-}
+    pub extern "C" fn cudaGraphEventWaitNodeSetEvent(
+        node: Raw,
+        event: Raw,
+    ) -> Status => graph_node_parameters::cuGraphEventWaitNodeSetEvent;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphMemAllocNodeGetParams(
-    node: Raw,
-    parameters: Out<'_, AllocationNode>,
-) -> Status {
-    prepared("cudaGraphMemAllocNodeGetParams", || {
-        n::cuGraphMemAllocNodeGetParams(node, parameters)
-    })
-}
+    pub extern "C" fn cudaGraphMemAllocNodeGetParams(
+        node: Raw,
+        parameters: Out<'_, AllocationNode>,
+    ) -> Status => graph_node_parameters::cuGraphMemAllocNodeGetParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphMemFreeNodeGetParams(node: Raw, address: Out<'_, u64>) -> Status {
-    prepared("cudaGraphMemFreeNodeGetParams", || {
-        n::cuGraphMemFreeNodeGetParams(node, address)
-    })
-}
+    pub extern "C" fn cudaGraphMemFreeNodeGetParams(
+        node: Raw,
+        address: Out<'_, u64>,
+    ) -> Status => graph_node_parameters::cuGraphMemFreeNodeGetParams;
 
-/// The function is the handle of the kernel, which functions accept instead of the function of the program.
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphKernelNodeGetParams(
-    node: Raw,
-    parameters: Out<'_, KernelNodeV1>,
-) -> Status {
-    prepared("cudaGraphKernelNodeGetParams", || {
-        n::cuGraphKernelNodeGetParams(node, parameters)
-    })
-}
+    /// The function is the handle of the kernel, which functions accept instead of the function of the program.
+    pub extern "C" fn cudaGraphKernelNodeGetParams(
+        node: Raw,
+        parameters: Out<'_, KernelNodeV1>,
+    ) -> Status => graph_node_parameters::cuGraphKernelNodeGetParams;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphKernelNodeGetAttribute(
-    node: Raw,
-    number: u32,
-    value: Out<'_, [u32; 16]>,
-) -> Status {
-    prepared("cudaGraphKernelNodeGetAttribute", || {
-        n::cuGraphKernelNodeGetAttribute(node, number, value)
-    })
-}
+    pub extern "C" fn cudaGraphKernelNodeGetAttribute(
+        node: Raw,
+        number: u32,
+        value: Out<'_, [u32; 16]>,
+    ) -> Status => graph_node_parameters::cuGraphKernelNodeGetAttribute;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphKernelNodeSetAttribute(
-    node: Raw,
-    number: u32,
-    value: Option<&[u32; 16]>,
-) -> Status {
-    prepared("cudaGraphKernelNodeSetAttribute", || {
-        n::cuGraphKernelNodeSetAttribute(node, number, value)
-    })
-}
+    pub extern "C" fn cudaGraphKernelNodeSetAttribute(
+        node: Raw,
+        number: u32,
+        value: Option<&[u32; 16]>,
+    ) -> Status => graph_node_parameters::cuGraphKernelNodeSetAttribute;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaGraphKernelNodeCopyAttributes(target: Raw, source: Raw) -> Status {
-    prepared("cudaGraphKernelNodeCopyAttributes", || {
-        n::cuGraphKernelNodeCopyAttributes(target, source)
-    })
+    pub extern "C" fn cudaGraphKernelNodeCopyAttributes(
+        target: Raw,
+        source: Raw,
+    ) -> Status => graph_node_parameters::cuGraphKernelNodeCopyAttributes;
 }
 
 #[unsafe(no_mangle)]
@@ -273,7 +201,7 @@ pub extern "C" fn cudaGraphAddMemsetNode(
     fill: Option<&FillNode>,
 ) -> Status {
     prepared("cudaGraphAddMemsetNode", || {
-        n::cuGraphAddMemsetNode(node, graph, nodes, count, fill, 0)
+        graph_node::cuGraphAddMemsetNode(node, graph, nodes, count, fill, 0)
     })
 }
 
@@ -286,9 +214,9 @@ pub extern "C" fn cudaGraphAddKernelNode(
     parameters: Option<&KernelNodeV1>,
 ) -> Status {
     let name = "cudaGraphAddKernelNode";
-    let before = Before::new(nodes, count);
+    let predecessors = Predecessors::new(nodes, count);
     prepared(name, || {
-        add_operation(name, node, graph, before, |driver| {
+        add_operation(name, node, graph, predecessors, |driver| {
             kernel(driver, given(parameters)?)
         })
     })
@@ -315,7 +243,7 @@ pub extern "C" fn cudaGraphAddNode_v2(
     parameters: *mut NodeParameters,
 ) -> Status {
     let name = "cudaGraphAddNode_v2";
-    let before = Before {
+    let predecessors = Predecessors {
         nodes,
         edges,
         count,
@@ -324,7 +252,14 @@ pub extern "C" fn cudaGraphAddNode_v2(
         call(name, |driver| {
             driver.check_context()?;
             let mut changed = caller::read(parameters)?;
-            add_any(driver, node, graph, before, &mut changed, operation_of)?;
+            add_any(
+                driver,
+                node,
+                graph,
+                predecessors,
+                &mut changed,
+                operation_of,
+            )?;
             if let [place] = caller::slice_mut(parameters, 1)? {
                 place.write(changed);
             }
@@ -371,16 +306,16 @@ pub extern "C" fn cudaGraphNodeGetParams(node: Raw, parameters: Out<'_, NodePara
     let name = "cudaGraphNodeGetParams";
     prepared(name, || {
         call(name, |driver| {
-            let mut found = any_parameters(driver, node)?;
+            let mut node_parameters = any_parameters(driver, node)?;
             match &driver.nodes.get(node)?.work {
                 Work::Operation(Operation::Launch(_)) => {
                     let kernel = AnyKernel {
-                        first: part(&found)?,
+                        first: part(&node_parameters)?,
                         context: 0,
                         // The function is the handle of a kernel.
                         function_kind: 2,
                     };
-                    set_part(&mut found, kernel);
+                    set_part(&mut node_parameters, kernel);
                 }
                 Work::Operation(Operation::Copy(copy)) => {
                     let copy = AnyCopy {
@@ -389,11 +324,11 @@ pub extern "C" fn cudaGraphNodeGetParams(node: Raw, parameters: Out<'_, NodePara
                         context: 0,
                         copy: parameters_of(driver, copy)?,
                     };
-                    set_part(&mut found, copy);
+                    set_part(&mut node_parameters, copy);
                 }
                 _ => {}
             }
-            set(parameters, found)
+            set(parameters, node_parameters)
         })
     })
 }

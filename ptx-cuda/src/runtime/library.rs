@@ -1,140 +1,67 @@
-//! Libraries: code that a program loads itself.
+//! Libraries: code that a program loads itself. Options of the compiler have the numbers of the driver API.
 
 use std::ffi::{c_char, c_void};
-use std::fs;
 
-use super::call::in_context;
-use crate::caller::{self, Out, set, set_if_wanted, text};
-use crate::driver::link::{JitOptions, image_bytes};
+use super::call::same_as_driver;
+use crate::caller::Out;
+use crate::driver::library;
 use crate::handles::Raw;
-use crate::state::Driver;
-use crate::status::{Outcome, Status};
+use crate::status::Status;
 
-/// Loads code with options of the compiler, which have the numbers of the driver API.
-fn load(driver: &mut Driver, image: &[u8], options: &JitOptions) -> Outcome<Raw> {
-    driver
-        .try_load(image)
-        .map_err(|error| options.failed(&error))
-}
+same_as_driver! {
+    pub extern "C" fn cudaLibraryLoadData(
+        library: Out<'_, Raw>,
+        code: *const c_void,
+        options: *const u32,
+        values: *const usize,
+        option_count: u32,
+        library_options: *const u32,
+        library_values: *const usize,
+        library_option_count: u32,
+    ) -> Status => library::cuLibraryLoadData;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaLibraryLoadData(
-    library: Out<'_, Raw>,
-    code: *const c_void,
-    options: *const u32,
-    values: *const usize,
-    option_count: u32,
-    _library_options: *const u32,
-    _library_values: *const usize,
-    _library_option_count: u32,
-) -> Status {
-    in_context("cudaLibraryLoadData", |driver| {
-        let options = JitOptions::new(option_count, options, values)?;
-        let handle = load(driver, image_bytes(code)?, &options)?;
-        set(library, handle)
-    })
-}
+    pub extern "C" fn cudaLibraryLoadFromFile(
+        library: Out<'_, Raw>,
+        path: *const c_char,
+        options: *const u32,
+        values: *const usize,
+        option_count: u32,
+        library_options: *const u32,
+        library_values: *const usize,
+        library_option_count: u32,
+    ) -> Status => library::cuLibraryLoadFromFile;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaLibraryLoadFromFile(
-    library: Out<'_, Raw>,
-    path: *const c_char,
-    options: *const u32,
-    values: *const usize,
-    option_count: u32,
-    _library_options: *const u32,
-    _library_values: *const usize,
-    _library_option_count: u32,
-) -> Status {
-    in_context("cudaLibraryLoadFromFile", |driver| {
-        let options = JitOptions::new(option_count, options, values)?;
-        let image = fs::read(text(path)?).map_err(|_| Status::FILE_NOT_FOUND)?;
-        let handle = load(driver, &image, &options)?;
-        set(library, handle)
-    })
-}
+    pub extern "C" fn cudaLibraryUnload(library: Raw) -> Status => library::cuLibraryUnload;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaLibraryUnload(library: Raw) -> Status {
-    in_context("cudaLibraryUnload", |driver| {
-        driver.flush_output();
-        driver.unload(library)
-    })
-}
+    pub extern "C" fn cudaLibraryGetKernel(
+        kernel: Out<'_, Raw>,
+        library: Raw,
+        name: *const c_char,
+    ) -> Status => library::cuLibraryGetKernel;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaLibraryGetKernel(
-    kernel: Out<'_, Raw>,
-    library: Raw,
-    name: *const c_char,
-) -> Status {
-    in_context("cudaLibraryGetKernel", |driver| {
-        let handle = driver.kernel(library, text(name)?)?;
-        set(kernel, handle)
-    })
-}
+    pub extern "C" fn cudaLibraryGetKernelCount(
+        count: Out<'_,
+        u32>,
+        library: Raw,
+    ) -> Status => library::cuLibraryGetKernelCount;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaLibraryGetKernelCount(count: Out<'_, u32>, library: Raw) -> Status {
-    in_context("cudaLibraryGetKernelCount", |driver| {
-        set(count, driver.kernel_names(library)?.len() as u32)
-    })
-}
+    pub extern "C" fn cudaLibraryEnumerateKernels(
+        kernels: *mut Raw,
+        count: u32,
+        library: Raw,
+    ) -> Status => library::cuLibraryEnumerateKernels;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaLibraryEnumerateKernels(
-    kernels: *mut Raw,
-    count: u32,
-    library: Raw,
-) -> Status {
-    in_context("cudaLibraryEnumerateKernels", |driver| {
-        let places = caller::slice_mut(kernels, count as usize)?;
-        for (place, name) in places.iter_mut().zip(driver.kernel_names(library)?) {
-            place.write(driver.kernel(library, &name)?);
-        }
-        Ok(())
-    })
-}
+    pub extern "C" fn cudaLibraryGetGlobal(
+        address: Out<'_, u64>,
+        bytes: Out<'_, usize>,
+        library: Raw,
+        name: *const c_char,
+    ) -> Status => library::cuLibraryGetGlobal;
 
-/// Writes the address and the size of a variable.
-fn variable(
-    driver: &Driver,
-    library: Raw,
-    name: *const c_char,
-    address: Out<'_, usize>,
-    bytes: Out<'_, usize>,
-) -> Outcome<()> {
-    let (start, size) = driver.variable(library, text(name)?)?;
-    set_if_wanted(address, start as usize);
-    set_if_wanted(bytes, size as usize);
-    Ok(())
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaLibraryGetGlobal(
-    address: Out<'_, usize>,
-    bytes: Out<'_, usize>,
-    library: Raw,
-    name: *const c_char,
-) -> Status {
-    in_context("cudaLibraryGetGlobal", |driver| {
-        variable(driver, library, name, address, bytes)
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaLibraryGetManaged(
-    address: Out<'_, usize>,
-    bytes: Out<'_, usize>,
-    library: Raw,
-    name: *const c_char,
-) -> Status {
-    in_context("cudaLibraryGetManaged", |driver| {
-        let (start, _) = driver.variable(library, text(name)?)?;
-        let allocation = driver.memory.find(start);
-        if allocation.is_none_or(|(_, allocation)| !allocation.kind.is_exposed()) {
-            return Err(Status::NOT_FOUND);
-        }
-        variable(driver, library, name, address, bytes)
-    })
+    pub extern "C" fn cudaLibraryGetManaged(
+        address: Out<'_, u64>,
+        bytes: Out<'_, usize>,
+        library: Raw,
+        name: *const c_char,
+    ) -> Status => library::cuLibraryGetManaged;
 }

@@ -1,6 +1,6 @@
 //! Streams.
 
-use super::call::{enqueue, in_context, prepared};
+use super::call::{enqueue, in_context, prepared, same_as_driver};
 use crate::caller::Out;
 use crate::driver::stream as d;
 use crate::handles::Raw;
@@ -33,26 +33,18 @@ pub extern "C" fn cudaStreamCreateWithPriority(
     })
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamDestroy(stream: Raw) -> Status {
-    prepared("cudaStreamDestroy", || d::cuStreamDestroy_v2(stream))
-}
+same_as_driver! {
+    pub extern "C" fn cudaStreamDestroy(stream: Raw) -> Status => d::cuStreamDestroy_v2;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamSynchronize(stream: Raw) -> Status {
-    prepared("cudaStreamSynchronize", || d::cuStreamSynchronize(stream))
-}
+    pub extern "C" fn cudaStreamSynchronize(stream: Raw) -> Status => d::cuStreamSynchronize;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamQuery(stream: Raw) -> Status {
-    prepared("cudaStreamQuery", || d::cuStreamQuery(stream))
-}
+    pub extern "C" fn cudaStreamQuery(stream: Raw) -> Status => d::cuStreamQuery;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamWaitEvent(stream: Raw, event: Raw, flags: u32) -> Status {
-    prepared("cudaStreamWaitEvent", || {
-        d::cuStreamWaitEvent(stream, event, flags)
-    })
+    pub extern "C" fn cudaStreamWaitEvent(
+        stream: Raw,
+        event: Raw,
+        flags: u32,
+    ) -> Status => d::cuStreamWaitEvent;
 }
 
 #[unsafe(no_mangle)]
@@ -84,55 +76,41 @@ pub extern "C" fn cudaStreamAttachMemAsync(
     })
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamGetDevice(stream: Raw, device: Out<'_, i32>) -> Status {
-    prepared("cudaStreamGetDevice", || {
-        d::cuStreamGetDevice(stream, device)
-    })
-}
+same_as_driver! {
+    pub extern "C" fn cudaStreamGetDevice(
+        stream: Raw,
+        device: Out<'_, i32>,
+    ) -> Status => d::cuStreamGetDevice;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamGetFlags(stream: Raw, flags: Out<'_, u32>) -> Status {
-    prepared("cudaStreamGetFlags", || d::cuStreamGetFlags(stream, flags))
-}
+    pub extern "C" fn cudaStreamGetFlags(
+        stream: Raw,
+        flags: Out<'_, u32>,
+    ) -> Status => d::cuStreamGetFlags;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamGetPriority(stream: Raw, priority: Out<'_, i32>) -> Status {
-    prepared("cudaStreamGetPriority", || {
-        d::cuStreamGetPriority(stream, priority)
-    })
-}
+    pub extern "C" fn cudaStreamGetPriority(
+        stream: Raw,
+        priority: Out<'_, i32>,
+    ) -> Status => d::cuStreamGetPriority;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamGetId(stream: Raw, number: Out<'_, u64>) -> Status {
-    prepared("cudaStreamGetId", || d::cuStreamGetId(stream, number))
-}
+    pub extern "C" fn cudaStreamGetId(
+        stream: Raw,
+        number: Out<'_, u64>,
+    ) -> Status => d::cuStreamGetId;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamSetAttribute(
-    stream: Raw,
-    number: u32,
-    value: Option<&[u32; 16]>,
-) -> Status {
-    prepared("cudaStreamSetAttribute", || {
-        d::cuStreamSetAttribute(stream, number, value)
-    })
-}
+    pub extern "C" fn cudaStreamSetAttribute(
+        stream: Raw,
+        number: u32,
+        value: Option<&[u32; 16]>,
+    ) -> Status => d::cuStreamSetAttribute;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamGetAttribute(
-    stream: Raw,
-    number: u32,
-    value: Out<'_, [u32; 16]>,
-) -> Status {
-    prepared("cudaStreamGetAttribute", || {
-        d::cuStreamGetAttribute(stream, number, value)
-    })
-}
+    pub extern "C" fn cudaStreamGetAttribute(
+        stream: Raw,
+        number: u32,
+        value: Out<'_, [u32; 16]>,
+    ) -> Status => d::cuStreamGetAttribute;
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamCopyAttributes(to: Raw, from: Raw) -> Status {
-    prepared("cudaStreamCopyAttributes", || {
-        d::cuStreamCopyAttributes(to, from)
-    })
+    pub extern "C" fn cudaStreamCopyAttributes(
+        to: Raw,
+        from: Raw,
+    ) -> Status => d::cuStreamCopyAttributes;
 }

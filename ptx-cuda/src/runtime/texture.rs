@@ -240,7 +240,7 @@ pub extern "C" fn cudaGetTextureObjectResourceViewDesc(
     texture: u64,
 ) -> Status {
     in_context("cudaGetTextureObjectResourceViewDesc", |driver| {
-        let found = driver.texture(texture)?.view;
-        set(view, found.ok_or(Status::INVALID_VALUE)?)
+        let texture_view = driver.texture(texture)?.view;
+        set(view, texture_view.ok_or(Status::INVALID_VALUE)?)
     })
 }

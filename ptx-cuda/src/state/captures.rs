@@ -160,21 +160,22 @@ impl Driver {
         let first = self.captured_streams.get(&origin);
         let first = first.ok_or(Status::ILLEGAL_STATE)?;
         let mut left = first.dependencies.clone();
-        let mut before: HashSet<Raw> = left.iter().copied().collect();
+        let mut predecessors: HashSet<Raw> = left.iter().copied().collect();
         while let Some(node) = left.pop() {
-            // A node that the program has destroyed is before no other one.
+            // A node that the program has destroyed is predecessors no other one.
             let Ok(node) = self.nodes.get(node) else {
                 continue;
             };
             left.extend(
                 node.dependencies
                     .keys()
-                    .filter(|node| before.insert(**node)),
+                    .filter(|node| predecessors.insert(**node)),
             );
         }
         let mut streams = self.captured_streams.values();
         Ok(streams.all(|stream| {
-            stream.capture != capture || stream.dependencies.iter().all(|n| before.contains(n))
+            stream.capture != capture
+                || stream.dependencies.iter().all(|n| predecessors.contains(n))
         }))
     }
 
@@ -363,8 +364,8 @@ impl Driver {
                     self.invalidate_capture(record.capture);
                     return Err(Status::STREAM_CAPTURE_MERGE);
                 }
-                let before = captured.pairs().into_iter().chain(record.dependencies);
-                let captured = CapturedStream::new(capture, &before.collect());
+                let predecessors = captured.pairs().into_iter().chain(record.dependencies);
+                let captured = CapturedStream::new(capture, &predecessors.collect());
                 self.captured_streams.insert(stream, captured);
                 return Ok(());
             }
@@ -439,7 +440,7 @@ impl Driver {
             return Err(Status::STREAM_CAPTURE_INVALIDATED);
         }
         let graph = capture.graph;
-        let before = if replace {
+        let predecessors = if replace {
             Vec::new()
         } else {
             captured.pairs()
@@ -449,7 +450,7 @@ impl Driver {
                 return Err(Status::INVALID_VALUE);
             }
         }
-        let all = before.into_iter().chain(dependencies).collect();
+        let all = predecessors.into_iter().chain(dependencies).collect();
         self.captured_streams
             .insert(stream, CapturedStream::new(handle, &all));
         Ok(())

@@ -206,11 +206,13 @@ impl Driver {
                 Task::Node(handle) => {
                     let node = self.nodes.get(handle)?;
                     indexes.insert(handle, program.shape.len());
-                    let before = node.dependencies.keys();
+                    let predecessors = node.dependencies.keys();
                     program.shape.push(NodeShape {
                         node: handle,
                         work: node.work.clone(),
-                        dependencies: before.filter_map(|n| indexes.get(n).copied()).collect(),
+                        dependencies: predecessors
+                            .filter_map(|n| indexes.get(n).copied())
+                            .collect(),
                     });
                     match &node.work {
                         Work::Operation(operation) => {
@@ -364,10 +366,10 @@ impl Driver {
             }
         }
         let graph = self.create_graph(None);
-        let mut before = Vec::new();
+        let mut predecessors = Vec::new();
         for operation in operations {
-            let node = self.add_node(graph, &before, Work::Operation(operation))?;
-            before = vec![(node, Default::default())];
+            let node = self.add_node(graph, &predecessors, Work::Operation(operation))?;
+            predecessors = vec![(node, Default::default())];
         }
         Ok(graph)
     }

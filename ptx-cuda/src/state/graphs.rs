@@ -137,9 +137,10 @@ impl Driver {
         work: Work,
     ) -> Outcome<Raw> {
         self.graphs.get(graph)?;
-        let mut before = BTreeMap::new();
+        let mut predecessors = BTreeMap::new();
         for (node, edge) in dependencies {
-            if self.nodes.get(*node)?.graph != graph || before.insert(*node, *edge).is_some() {
+            if self.nodes.get(*node)?.graph != graph || predecessors.insert(*node, *edge).is_some()
+            {
                 return Err(Status::INVALID_VALUE);
             }
         }
@@ -147,7 +148,7 @@ impl Driver {
             graph,
             work,
             attributes: BTreeMap::new(),
-            dependencies: before,
+            dependencies: predecessors,
             dependents: BTreeSet::new(),
             original: None,
             shared_words: Vec::new(),
@@ -272,9 +273,9 @@ impl Driver {
                 copies.insert(*node, handle);
                 let mut graphs = self.nodes.get(handle)?.work.graphs().to_vec();
                 for graph in &mut graphs {
-                    let own = self.create_graph(Some(handle));
-                    left.push((*graph, own));
-                    *graph = own;
+                    let cloned = self.create_graph(Some(handle));
+                    left.push((*graph, cloned));
+                    *graph = cloned;
                 }
                 let copy = self.nodes.get_mut(handle)?;
                 copy.original = Some(*node);

@@ -104,21 +104,21 @@ impl Driver {
         let MemoryOperation::Wait(Wait { operand, condition }) = operation else {
             return Ok(true);
         };
-        let found = self.value_in_memory(operand)?;
+        let in_memory = self.value_in_memory(operand)?;
         Ok(match condition {
             Condition::AtLeast if operand.width == 4 => {
-                (found as u32).wrapping_sub(operand.value as u32) as i32 >= 0
+                (in_memory as u32).wrapping_sub(operand.value as u32) as i32 >= 0
             }
-            Condition::AtLeast => found.wrapping_sub(operand.value) as i64 >= 0,
-            Condition::Equal => found == operand.value,
-            Condition::AnyBit => found & operand.value != 0,
+            Condition::AtLeast => in_memory.wrapping_sub(operand.value) as i64 >= 0,
+            Condition::Equal => in_memory == operand.value,
+            Condition::AnyBit => in_memory & operand.value != 0,
             Condition::AnyBitOfNeither => {
                 let mask = if operand.width == 4 {
                     u64::from(u32::MAX)
                 } else {
                     u64::MAX
                 };
-                !(found | operand.value) & mask != 0
+                !(in_memory | operand.value) & mask != 0
             }
         })
     }
@@ -137,11 +137,11 @@ impl Driver {
                 MemoryOperation::Wait(_) | MemoryOperation::Barrier => {}
                 MemoryOperation::Write(value) => self.write_value(value)?,
                 MemoryOperation::Reduce(reduction, mut value) => {
-                    let found = self.value_in_memory(&value)?;
+                    let in_memory = self.value_in_memory(&value)?;
                     value.value = match reduction {
-                        Reduction::Or => found | value.value,
-                        Reduction::And => found & value.value,
-                        Reduction::Add => found.wrapping_add(value.value),
+                        Reduction::Or => in_memory | value.value,
+                        Reduction::And => in_memory & value.value,
+                        Reduction::Add => in_memory.wrapping_add(value.value),
                     };
                     self.write_value(value)?;
                 }

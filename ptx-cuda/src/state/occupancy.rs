@@ -173,9 +173,9 @@ impl Driver {
         let active = self.active_blocks(kernel, threads, dynamic)?;
         let multiprocessors = self.config.multiprocessors;
         let groups = multiprocessors / CLUSTER_MULTIPROCESSORS;
-        let rest = multiprocessors % CLUSTER_MULTIPROCESSORS;
+        let remaining = multiprocessors % CLUSTER_MULTIPROCESSORS;
         let in_group = active.saturating_mul(CLUSTER_MULTIPROCESSORS) / blocks;
-        let in_rest = active.saturating_mul(rest) / blocks;
+        let in_rest = active.saturating_mul(remaining) / blocks;
         Ok(groups.saturating_mul(in_group).saturating_add(in_rest))
     }
 

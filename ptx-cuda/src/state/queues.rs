@@ -257,12 +257,12 @@ impl Driver {
                 Ok(Progress::Blocked(Pending::Operation(operation)))
             }
             Operation::Memory(operations) => {
-                let rest = self.perform_memory_operations(operations)?;
-                if rest.is_empty() {
+                let waiting = self.perform_memory_operations(operations)?;
+                if waiting.is_empty() {
                     return Ok(Progress::Done);
                 }
-                let rest = Operation::Memory(rest);
-                Ok(Progress::Blocked(Pending::Operation(rest)))
+                let waiting = Operation::Memory(waiting);
+                Ok(Progress::Blocked(Pending::Operation(waiting)))
             }
             operation => {
                 self.perform(operation)?;

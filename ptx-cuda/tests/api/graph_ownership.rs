@@ -4,6 +4,7 @@ use ptx_cuda::abi::graph::*;
 use ptx_cuda::driver::graph::*;
 use ptx_cuda::driver::graph_exec::*;
 use ptx_cuda::driver::graph_node::*;
+use ptx_cuda::driver::graph_node_parameters::*;
 use ptx_cuda::driver::memory::cuMemFree_v2;
 use ptx_cuda::driver::module::{cuModuleGetFunction, cuModuleLoadData};
 use ptx_cuda::driver::user_object::*;

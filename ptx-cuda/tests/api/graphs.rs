@@ -9,6 +9,7 @@ use ptx_cuda::driver::event::*;
 use ptx_cuda::driver::graph::*;
 use ptx_cuda::driver::graph_exec::*;
 use ptx_cuda::driver::graph_node::*;
+use ptx_cuda::driver::graph_node_parameters::*;
 use ptx_cuda::handles::Raw;
 use ptx_cuda::status::Status;
 

@@ -221,8 +221,8 @@ mod tests {
         let dynamic = &bytes[offset as usize..(offset + size) as usize];
         let value = |wanted| {
             let entries = dynamic.chunks(16);
-            let mut found = entries.filter(|entry| u64_at(entry, 0) == wanted);
-            found.next().map(|entry| u64_at(entry, 8) as usize)
+            let mut matching = entries.filter(|entry| u64_at(entry, 0) == wanted);
+            matching.next().map(|entry| u64_at(entry, 8) as usize)
         };
         let text = |offset: usize| {
             let text = &bytes[value(tag::STRINGS).unwrap() + offset..];
