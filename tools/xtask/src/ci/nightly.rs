@@ -41,6 +41,9 @@ pub(super) fn run(context: &Context) -> Result<()> {
     if step.execute(growth.arg(context.built("ptxkit"))).is_err() {
         failed.push("cost on inputs of double size");
     }
+    if cfg!(target_os = "linux") && step.script("sanitize", &[]).is_err() {
+        failed.push("tests with AddressSanitizer");
+    }
     if step.script("install", &[]).is_err() {
         failed.push("commands of the guides that install something");
     }
