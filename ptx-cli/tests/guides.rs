@@ -3,7 +3,7 @@
 //! The blocks of a page run in order, in one folder that looks like the root of a checkout. A block is expected to succeed, unless
 //! `Exit status: N` follows it. If a block `text` follows, it is the whole output, with any text for `…`: what is cut is marked.
 //!
-//! A comment `<!-- needs: WORDS -->` before a block names programs that it needs; it runs where they exist. Blocks that need `cargo`, the
+//! A comment `<!-- needs: WORDS -->` before a block names programs that it needs, or the system `linux`; it runs where they exist. Blocks that need `cargo`, the
 //! `network` or an `editor` do not run here, apart from `cargo ptxkit`, which is the program: `.ci/install` runs them.
 //!
 //! Configuration files and scripts of launches are read by the program, and the commands of workflows run.
@@ -186,6 +186,7 @@ impl Checkout {
     fn has_program(&self, name: &str) -> bool {
         match name {
             "cargo" | "network" | "editor" => false,
+            "linux" => cfg!(target_os = "linux"),
             "table" => cfg!(feature = "table"),
             _ => self.run(&format!("command -v {name}")).status.success(),
         }
