@@ -24,9 +24,10 @@ pub(super) fn run(context: &Context) -> Result<()> {
     let _ = fs::remove_file(&log);
     let step = StepRun { context, log };
     let mut failed = Vec::new();
-    let tests = failed_tests(&step)?;
-    if !tests.is_empty() {
-        file_tests(&context.root.join(REGRESSIONS), &tests)?;
+    let (tests, all_passed) = failed_tests(&step)?;
+    file_tests(&context.root.join(REGRESSIONS), &tests)?;
+    // A program that was killed names no failed test.
+    if !all_passed {
         failed.push("tests");
     }
     let mut oracle = assembler_command(&step, context.built("oracle"))?;
@@ -54,10 +55,10 @@ pub(super) fn run(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Runs every test program, and returns a line for each test that failed: seed, package, program and test.
-fn failed_tests(step: &StepRun<'_>) -> Result<Vec<String>> {
+/// Runs every test program. Returns a line for each test that failed (seed, package, program and test), and whether all programs succeeded.
+fn failed_tests(step: &StepRun<'_>) -> Result<(Vec<String>, bool)> {
     step.cargo("build", &WORKSPACE)?;
-    let mut lines = Vec::new();
+    let (mut lines, mut all_passed) = (Vec::new(), true);
     for program in step.build_tests(&[])? {
         let mut command = step.command(&program.executable)?;
         let output = command
@@ -73,10 +74,11 @@ fn failed_tests(step: &StepRun<'_>) -> Result<Vec<String>> {
             output.status
         );
         if !output.status.success() {
+            all_passed = false;
             lines.extend(lines_of_failures(&program, &text, &step.context.seed));
         }
     }
-    Ok(lines)
+    Ok((lines, all_passed))
 }
 
 /// The tests that the output of a program names as failed.
