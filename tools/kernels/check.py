@@ -6,8 +6,8 @@
 FOLDER/kernels contains PTX files. Their kernels are recognized by name (`triton.py`, `cuda.py`), get random inputs, and are compared with NumPy: without
 checkers, with all checkers in several orders of warps and CTAs, and, if the program has the option `--async`, with asynchronous operations that are
 performed late. FOLDER/mutants contains copies of them with one planted bug; INDEX.tsv names the original and the change. A planted bug is found if a
-checker reports something that it does not report for the original, or if a launch ends with an error. FOLDER is `../shared/modern` by default, and may
-be absent. Needs NumPy.
+checker reports something that it does not report for the original, or if a launch ends with an error. With `--exec`, a CUDA program launches the kernels. FOLDER is `../shared/modern` by default, and
+may be absent. Needs NumPy.
 """
 
 import argparse
@@ -23,6 +23,7 @@ import numpy as np
 import cuda
 import triton
 from case import Output
+from driver import DriverProgram
 from program import ALL_CHECKERS, Program, write_script
 from ptx import Unknown, read_kernels
 
@@ -55,8 +56,9 @@ def modes(program, orders):
     result = [Mode("plain", [], False), Mode("checked", CHECK, False)]
     if orders == 0:
         return result
-    for order in ("seed:1", "starve:0", "delay:0"):
-        result.append(Mode(order, ["--schedule", order]))
+    if program.has_schedule:
+        for order in ("seed:1", "starve:0", "delay:0"):
+            result.append(Mode(order, ["--schedule", order]))
     result.append(Mode("orders", [*CHECK, "--schedules", str(orders)]))
     if program.has_async:
         for time in ("late", "random:1", "random:2"):
@@ -147,6 +149,7 @@ def main():
     parser.add_argument("--originals", type=pathlib.Path, help="a folder with further originals of mutants")
     parser.add_argument("--orders", type=int, default=6, help="the number of orders of warps and CTAs; with 0, no others and no late operations are tried")
     parser.add_argument("--timeout", type=float, default=300, help="seconds that a run may last")
+    parser.add_argument("--exec", action="store_true", help="run a client of the CUDA driver with `ptxkit exec`")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="the number of concurrent runs")
     parser.add_argument("--write", type=pathlib.Path, help="only write the scripts and inputs of the kernels to this folder")
     parser.add_argument("--require", action="store_true", help="fail on wrong results, on findings, on kernels that are refused or have no cases, and on planted bugs that change results and are not found")
@@ -155,7 +158,7 @@ def main():
     if not folder.is_dir():
         print(f"IGNORED: the folder {folder} does not exist")
         return 0
-    program = Program(arguments.program, arguments.timeout)
+    program = (DriverProgram if arguments.exec else Program)(arguments.program, arguments.timeout)
     if arguments.write:
         write_scripts(program, folder, arguments)
         return 0

@@ -60,7 +60,9 @@ class Outcome:
 
 
 class Program:
-    """The program, and the time in seconds that a run may last."""
+    """The program, and the time in seconds that a run may last. `has_schedule` states whether it has an option for one order of warps and CTAs."""
+
+    has_schedule = True
 
     def __init__(self, path, timeout):
         self.path = str(path)
