@@ -6,6 +6,7 @@
 
 use std::ffi::CString;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -27,6 +28,9 @@ pub(crate) fn page_bytes() -> u64 {
 
 /// The first address of the device, which is that of [`ptx_vm::AddressSize::Bits64`].
 pub(crate) const START: u64 = 0x6000_0000_0000;
+
+/// The name of the file with the memory of the device, which links in `/proc` contain.
+pub(crate) const NAME: &str = "ptxkit device memory";
 
 /// The memory of the device.
 pub(crate) struct Arena {
@@ -87,7 +91,7 @@ fn checked(address: *mut libc::c_void) -> io::Result<usize> {
 impl Arena {
     /// Reserves addresses for `bytes` bytes of device memory, a multiple of [`LARGE_PAGE`]. Pages take memory when they are first written.
     pub(crate) fn new(bytes: u64) -> io::Result<Arc<Self>> {
-        let name = CString::new("ptxkit device memory").map_err(io::Error::other)?;
+        let name = CString::new(NAME).map_err(io::Error::other)?;
         // SAFETY: the name is a text that ends with a zero byte.
         let file = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
         if file < 0 {
@@ -159,6 +163,47 @@ impl Arena {
         } else {
             Err(io::Error::last_os_error())
         }
+    }
+
+    /// The number of the descriptor of the memory of the device in this process.
+    pub(crate) fn descriptor(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    /// Maps pages of the memory of another process, from an offset, over pages of the device; without a file, the pages of the device again. The address, the size and the
+    /// offset are multiples of [`LARGE_PAGE`].
+    pub(crate) fn replace(
+        &self,
+        address: u64,
+        bytes: u64,
+        other: Option<(&File, u64)>,
+    ) -> io::Result<()> {
+        let (file, offset) = match other {
+            Some((file, offset)) => (file.as_raw_fd(), offset),
+            None => (self.file.as_raw_fd(), address - START),
+        };
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        let views = [
+            (
+                self.machine_view(address),
+                libc::PROT_READ | libc::PROT_WRITE,
+            ),
+            (address as usize, libc::PROT_NONE),
+        ];
+        for (place, access) in views {
+            // SAFETY: the pages are within the views of this arena. Nothing but kernels and copies of this crate, which are not running, accesses the pages.
+            checked(unsafe {
+                libc::mmap(
+                    place as *mut libc::c_void,
+                    bytes as usize,
+                    access,
+                    flags,
+                    file,
+                    offset as i64,
+                )
+            })?;
+        }
+        Ok(())
     }
 
     /// Sets all pages that are within a range to zero, and returns their memory to the system.

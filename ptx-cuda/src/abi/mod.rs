@@ -8,6 +8,11 @@ pub mod graph;
 #[repr(C)]
 pub struct Uuid(pub [u8; 16]);
 
+/// `CUipcMemHandle` and `cudaIpcMemHandle_t`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct IpcMemoryHandle(pub [u8; 64]);
+
 /// The kinds of memory of a copy: `CUmemorytype`.
 pub mod memory_type {
     /// The host.

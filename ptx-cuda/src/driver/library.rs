@@ -13,7 +13,7 @@ use crate::status::{Outcome, Status};
 /// Loads code with options of the compiler, which get the messages.
 fn load(driver: &mut Driver, image: &[u8], options: &JitOptions) -> Outcome<Raw> {
     driver
-        .try_load(image)
+        .try_load(image, options.register_limit)
         .map_err(|error| options.failed(&error))
 }
 

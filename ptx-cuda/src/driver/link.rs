@@ -45,8 +45,10 @@ pub(crate) fn image_bytes<'a>(image: *const c_void) -> Outcome<&'a [u8]> {
     }
 }
 
-/// Options of the compiler. Only the buffers for its messages have an effect.
+/// Options of the compiler. Only the buffers for its messages and the limit of registers have an effect.
 pub(crate) struct JitOptions {
+    /// The most registers of a thread, if they are limited.
+    pub(crate) register_limit: Option<u32>,
     error_buffer: usize,
     error_bytes: usize,
     /// The place of the size of the buffer, which becomes that of the text.
@@ -54,6 +56,7 @@ pub(crate) struct JitOptions {
 }
 
 impl JitOptions {
+    const MAX_REGISTERS: u32 = 0;
     const INFO_BYTES: u32 = 4;
     const ERROR_BUFFER: u32 = 5;
     const ERROR_BYTES: u32 = 6;
@@ -61,6 +64,7 @@ impl JitOptions {
     /// The options that a program passes: their numbers, and their values or pointers to their values.
     pub(crate) fn new(count: u32, numbers: *const u32, values: *const usize) -> Outcome<Self> {
         let mut options = Self {
+            register_limit: None,
             error_buffer: 0,
             error_bytes: 0,
             error_bytes_place: 0,
@@ -70,6 +74,10 @@ impl JitOptions {
         for (index, (number, value)) in numbers.iter().zip(all).enumerate() {
             let place = values.wrapping_add(index).addr();
             match *number {
+                // No limit is zero.
+                Self::MAX_REGISTERS => {
+                    options.register_limit = Some(*value as u32).filter(|limit| *limit > 0);
+                }
                 Self::ERROR_BUFFER => options.error_buffer = *value,
                 Self::ERROR_BYTES => {
                     options.error_bytes = *value as u32 as usize;
@@ -118,8 +126,8 @@ pub extern "C" fn cuLinkCreate_v2(
     state: Out<'_, Raw>,
 ) -> Status {
     in_context("cuLinkCreate_v2", |driver| {
-        JitOptions::new(option_count, options, values)?;
-        let handle = driver.linkers.insert(Linker::default());
+        let options = JitOptions::new(option_count, options, values)?;
+        let handle = driver.linkers.insert(Linker::new(options.register_limit));
         set(state, handle)
     })
 }

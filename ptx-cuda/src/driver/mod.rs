@@ -13,6 +13,7 @@ pub mod graph_exec;
 pub mod graph_node;
 pub mod graph_node_parameters;
 pub(crate) mod graph_parameters;
+pub mod ipc;
 pub mod kernel;
 pub mod launch;
 pub mod library;

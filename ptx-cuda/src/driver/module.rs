@@ -27,7 +27,7 @@ pub extern "C" fn cuModuleLoadDataEx(
 ) -> Status {
     in_context("cuModuleLoadDataEx", |driver| {
         let options = JitOptions::new(option_count, options, values)?;
-        match driver.try_load(image_bytes(image)?) {
+        match driver.try_load(image_bytes(image)?, options.register_limit) {
             Ok(handle) => set(module, handle),
             Err(error) => Err(options.failed(&error)),
         }

@@ -20,6 +20,7 @@ pub mod graph_copy;
 pub mod graph_exec;
 pub mod graph_node;
 mod host_memory;
+mod ipc;
 mod launch;
 #[cfg(test)]
 mod layout_tests;

@@ -35,7 +35,9 @@ fn attributes(driver: &Driver, pointer: usize) -> PointerAttributes {
     attributes.device = 0;
     attributes.device_pointer = address as usize;
     (attributes.memory_type, attributes.host_pointer) = match allocation.kind {
-        AllocationKind::Device | AllocationKind::Variable => (memory_type::DEVICE, 0),
+        AllocationKind::Device | AllocationKind::Shared | AllocationKind::Variable => {
+            (memory_type::DEVICE, 0)
+        }
         AllocationKind::Managed | AllocationKind::ManagedVariable => {
             (memory_type::MANAGED, address as usize)
         }

@@ -3,6 +3,7 @@
 use ptx_dataflow::function_dataflow::FunctionDataflow;
 use ptx_ir::facts::ModuleFacts;
 
+use super::linkers::directive_limit;
 use super::{Driver, Kernel};
 use crate::config::Capability;
 use crate::handles::Raw;
@@ -104,19 +105,22 @@ impl Driver {
         })
     }
 
-    /// An estimate of the registers of a thread: those that are live at the same time at most. A compiler may use fewer or more.
+    /// An estimate of the registers of a thread: those that are live at the same time at most, or the limit of the kernel. A compiler may use fewer or more.
     fn registers(&self, kernel: &Kernel) -> u32 {
         *kernel.registers.get_or_init(|| {
             let loaded = self.modules.get(kernel.module).ok();
-            let live: Option<u32> = loaded.and_then(|loaded| {
-                let function = loaded.module.function(&kernel.name)?;
-                let facts = ModuleFacts::new(&loaded.module);
-                let dataflow = FunctionDataflow::new(facts.function(function)?);
-                Some(dataflow.pressure().units)
-            });
+            let function = loaded.and_then(|loaded| loaded.module.function(&kernel.name));
+            let (Some(loaded), Some(function)) = (loaded, function) else {
+                return REGISTER_LIMITS.0;
+            };
+            let facts = ModuleFacts::new(&loaded.module);
+            let live = facts
+                .function(function)
+                .map_or(0, |facts| FunctionDataflow::new(facts).pressure().units);
             let (fewest, most) = REGISTER_LIMITS;
-            let rounded = live.unwrap_or(0).next_multiple_of(REGISTER_GROUP);
-            rounded.clamp(fewest, most)
+            let rounded = live.next_multiple_of(REGISTER_GROUP).clamp(fewest, most);
+            let limit = directive_limit(&loaded.module, function).or(loaded.register_limit);
+            rounded.min(limit.unwrap_or(most))
         })
     }
 

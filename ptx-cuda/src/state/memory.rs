@@ -27,6 +27,8 @@ pub(crate) enum AllocationKind {
         /// The flags with which it was registered.
         flags: u32,
     },
+    /// Device memory of another process.
+    Shared,
     /// A variable of a module.
     Variable,
     /// A variable of a module with managed variables, which the program can access.
@@ -286,6 +288,11 @@ impl Driver {
             arena
                 .expose(start, bytes, false)
                 .map_err(|_| Status::UNMAP_FAILED)?;
+        } else if allocation.kind == AllocationKind::Shared {
+            arena
+                .replace(start, bytes, None)
+                .map_err(|_| Status::UNMAP_FAILED)?;
+            self.opened.retain(|_, opened| opened.address != address);
         }
         self.device.free(start).map_err(|_| invalid)?;
         self.memory.arena.release(start, bytes);

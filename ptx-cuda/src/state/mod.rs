@@ -26,6 +26,7 @@ mod queues;
 mod recording;
 mod references;
 pub(crate) mod registered;
+pub(crate) mod shared_memory;
 mod streams;
 mod textures;
 mod user_objects;
@@ -34,6 +35,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ptx_vm::Device;
+
+use shared_memory::{OpenedMemory, SharedMemory};
 
 pub(crate) use arrays::{ARRAY_ALIGNMENT, CudaArray, Mipmap};
 pub(crate) use captures::{Capture, CaptureMode, CapturedStream, exchange_mode};
@@ -116,6 +119,8 @@ pub(crate) struct Driver {
     pub(crate) output: Vec<u8>,
     /// The limits that the program set, by their numbers.
     pub(crate) limits: HashMap<u32, usize>,
+    /// The memory of other processes that is open.
+    opened: HashMap<SharedMemory, OpenedMemory>,
     /// The number of launches.
     pub(crate) launches: u64,
     /// The number of executed warp instructions.
@@ -171,6 +176,7 @@ impl Driver {
             default_pool: None,
             output: Vec::new(),
             limits: HashMap::new(),
+            opened: HashMap::new(),
             launches: 0,
             steps: 0,
             inspection: Inspection::default(),

@@ -22,6 +22,8 @@ pub(crate) struct LoadedModule {
     pub(crate) module: Arc<Module>,
     /// The context that owns it.
     pub(crate) context: Raw,
+    /// The most registers of a thread in kernels without a directive, if an option limits them.
+    pub(crate) register_limit: Option<u32>,
     /// The kernels that the program asked for, by their names.
     kernels: HashMap<String, Raw>,
 }
@@ -65,24 +67,32 @@ pub(crate) const SHARED_WITHOUT_ATTRIBUTE: u32 = 48 << 10;
 impl Driver {
     /// Loads code.
     pub(crate) fn load(&mut self, image: &[u8]) -> Outcome<Raw> {
-        self.try_load(image).map_err(|error| {
+        self.try_load(image, None).map_err(|error| {
             eprintln!("ptxkit: {error}");
             error.status
         })
     }
 
-    /// Loads code, or returns the reason why that is impossible.
-    pub(crate) fn try_load(&mut self, image: &[u8]) -> Result<Raw, LoadError> {
+    /// Loads code, or returns the reason why that is impossible. The kernels have at most `register_limit` registers for a thread, except those with a directive.
+    pub(crate) fn try_load(
+        &mut self,
+        image: &[u8],
+        register_limit: Option<u32>,
+    ) -> Result<Raw, LoadError> {
         let text = images::ptx_of(image, self.config.target)?;
         let mut module = images::compile(&text, self.config.target)?;
         if let Some(text) = with_library(&module, self.config.target)? {
             module = images::parse(&text, self.config.target)?;
         }
-        self.load_module(module)
+        self.load_module(module, register_limit)
     }
 
     /// Loads a module that was checked.
-    fn load_module(&mut self, module: Module) -> Result<Raw, LoadError> {
+    fn load_module(
+        &mut self,
+        module: Module,
+        register_limit: Option<u32>,
+    ) -> Result<Raw, LoadError> {
         let context = self
             .current_context()
             .map_err(|status| LoadError::new(status, "there is no current context"))?;
@@ -121,6 +131,7 @@ impl Driver {
             id,
             module,
             context,
+            register_limit,
             kernels: HashMap::new(),
         }))
     }

@@ -245,10 +245,10 @@ impl Driver {
         }
         match (&texts[..], skipped) {
             ([], Some(error)) => Err(error),
-            ([only], _) => self.try_load(only),
+            ([only], _) => self.try_load(only, None),
             // A part without PTX may contain nothing that the program uses, such as the library for launches by kernels.
             (several, skipped) => match (linked(several, target), skipped) {
-                (Ok(text), _) => self.try_load(&text),
+                (Ok(text), _) => self.try_load(&text, None),
                 (Err(error), Some(reason)) => Err(LoadError::new(
                     error.status,
                     format!(

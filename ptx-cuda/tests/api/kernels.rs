@@ -3,6 +3,7 @@
 use std::ffi::CString;
 
 use ptx_cuda::abi::LaunchConfig;
+use ptx_cuda::caller::Out;
 use ptx_cuda::driver::context::{cuCtxGetLimit, cuCtxSetLimit, cuDevicePrimaryCtxReset_v2};
 use ptx_cuda::driver::kernel::*;
 use ptx_cuda::driver::launch::*;
@@ -178,20 +179,11 @@ fn modules_are_checked_and_unloaded() {
     assert_eq!(session.launch(functions[1], 1, &[]), Status::INVALID_HANDLE);
 }
 
-#[test]
-fn modules_are_linked() {
-    let session = Session::new();
-    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
-    let caller = format!(
-        "{header}.extern .func (.param .u32 r) five();\n.visible .entry main(.param .u64 data)\n{{\n.reg .b32 %r1;\n.reg .b64 %rd1;\n\
-         {{ .param .u32 result; call (result), five; ld.param.u32 %r1, [result]; }}\nld.param.u64 %rd1, [data];\nst.global.u32 [%rd1], %r1;\nret;\n}}\n"
-    );
-    let callee = format!(
-        "{header}.visible .func (.param .u32 r) five()\n{{\nst.param.u32 [r], 5;\nret;\n}}\n"
-    );
+/// Loads a module that is linked from texts.
+fn loaded_link(texts: &[String]) -> usize {
     let none = (std::ptr::null(), std::ptr::null());
     let state = result(|state| cuLinkCreate_v2(0, none.0, none.1, state)).unwrap();
-    for text in [caller, callee] {
+    for text in texts {
         let name = c"part".as_ptr();
         let data = text.as_ptr().cast();
         succeeds(cuLinkAddData_v2(
@@ -209,10 +201,84 @@ fn modules_are_linked() {
     let image = result(|image| cuLinkComplete(state, image, Some(&mut bytes))).unwrap();
     let module = result(|module| cuModuleLoadData(module, image)).unwrap();
     succeeds(cuLinkDestroy(state));
+    module
+}
+
+#[test]
+fn modules_are_linked() {
+    let session = Session::new();
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let caller = format!(
+        "{header}.extern .func (.param .u32 r) five();\n.visible .entry main(.param .u64 data)\n{{\n.reg .b32 %r1;\n.reg .b64 %rd1;\n\
+         {{ .param .u32 result; call (result), five; ld.param.u32 %r1, [result]; }}\nld.param.u64 %rd1, [data];\nst.global.u32 [%rd1], %r1;\nret;\n}}\n"
+    );
+    let callee = format!(
+        "{header}.visible .func (.param .u32 r) five()\n{{\nst.param.u32 [r], 5;\nret;\n}}\n"
+    );
+    let module = loaded_link(&[caller, callee]);
     let kernel = result(|f| cuModuleGetFunction(f, module, c"main".as_ptr())).unwrap();
     let address = session.buffer(&[0u32]);
     succeeds(session.launch(kernel, 1, &[argument(&address)]));
     assert_eq!(session.numbers(address, 1), [5]);
+}
+
+/// PTX of a kernel with 64 values that are live at the same time, and directives.
+fn kernel_with_many_values(directives: &str) -> CString {
+    let loads: String = (0..64)
+        .map(|n| format!("ld.global.u32 %r{n}, [%rd1+{}];\n", 4 * n))
+        .collect();
+    let sums: String = (1..64)
+        .map(|n| format!("add.u32 %r0, %r0, %r{n};\n"))
+        .collect();
+    CString::new(format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry sum(.param .u64 data) {directives}\n{{\n.reg .b32 %r<64>;\n.reg .b64 %rd1;\n\
+         ld.param.u64 %rd1, [data];\n{loads}{sums}st.global.u32 [%rd1], %r0;\nret;\n}}\n"
+    ))
+    .unwrap()
+}
+
+/// The registers of the kernel in a loaded module.
+fn registers(module: usize) -> i32 {
+    const NUM_REGS: u32 = 4;
+    let kernel = result(|f| cuModuleGetFunction(f, module, c"sum".as_ptr())).unwrap();
+    result(|value| cuFuncGetAttribute(value, NUM_REGS, kernel)).unwrap()
+}
+
+#[test]
+fn the_limit_of_registers_is_obeyed() {
+    const MAX_REGISTERS: [u32; 1] = [0];
+    let _session = Session::new();
+    let loaded = |directives: &str, limit: usize| {
+        let text = kernel_with_many_values(directives);
+        let (options, values) = (MAX_REGISTERS.as_ptr(), [limit]);
+        let load = |module: Out<'_, usize>| {
+            cuModuleLoadDataEx(module, text.as_ptr().cast(), 1, options, values.as_ptr())
+        };
+        registers(result(load).unwrap())
+    };
+    let unlimited = loaded("", 0);
+    assert!(unlimited > 64, "{unlimited}");
+    assert_eq!(loaded("", 40), 40);
+    assert_eq!(loaded("", 200), unlimited);
+    // The directive of a kernel has precedence.
+    assert_eq!(loaded(".maxnreg 48", 40), 48);
+    let linked = |directives: &str| {
+        let text = kernel_with_many_values(directives);
+        let (options, values) = (MAX_REGISTERS.as_ptr(), [40usize]);
+        let state = result(|state| cuLinkCreate_v2(1, options, values.as_ptr(), state)).unwrap();
+        let none = (std::ptr::null(), std::ptr::null());
+        let (data, name) = (text.as_ptr().cast(), c"part".as_ptr());
+        let bytes = text.count_bytes();
+        succeeds(cuLinkAddData_v2(
+            state, 1, data, bytes, name, 0, none.0, none.1,
+        ));
+        let image = result(|image| cuLinkComplete(state, image, None)).unwrap();
+        let module = result(|module| cuModuleLoadData(module, image)).unwrap();
+        succeeds(cuLinkDestroy(state));
+        registers(module)
+    };
+    assert_eq!(linked(""), 40);
+    assert_eq!(linked(".maxnreg 48"), 48);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Several threads, forked processes, and many launches.
 
 use std::fs;
+use std::process::Command;
 use std::thread;
 
+use ptx_cuda::abi::IpcMemoryHandle;
 use ptx_cuda::driver::context::{cuCtxSetCurrent, cuCtxSynchronize};
+use ptx_cuda::driver::ipc::{cuIpcCloseMemHandle, cuIpcGetMemHandle, cuIpcOpenMemHandle_v2};
 use ptx_cuda::driver::launch::cuLaunchKernel;
 use ptx_cuda::driver::stream::{cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize};
 use ptx_cuda::driver::version::cuInit;
@@ -60,6 +63,67 @@ fn forked_processes_cannot_use_the_driver() {
     unsafe { libc::waitpid(child, &mut status, 0) };
     assert_eq!(libc::WEXITSTATUS(status), 7);
     succeeds(cuCtxSynchronize());
+}
+
+/// The argument of [`memory_of_another_process`] with the handle.
+const HANDLE: &str = "PTXKIT_TEST_IPC_HANDLE";
+
+/// In a process that the test below starts: opens the memory twice, adds 1 to the numbers with a kernel, and closes it.
+#[test]
+#[ignore = "the test `memory_is_shared_with_another_process` runs it in another process"]
+fn memory_of_another_process() {
+    let session = Session::new();
+    let text = std::env::var(HANDLE).unwrap();
+    let mut handle = IpcMemoryHandle([0; 64]);
+    for (byte, digits) in handle.0.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap();
+    }
+    let open = || result(|address| cuIpcOpenMemHandle_v2(address, handle, 1)).unwrap();
+    let address = open();
+    assert_eq!(open(), address);
+    assert_eq!(session.numbers(address, 3), [41, 7, 8]);
+    succeeds(cuIpcCloseMemHandle(address));
+    let kernel = session.kernel("count", ".param .u64 data", COUNT);
+    succeeds(session.launch(kernel, 1, &[argument(&address)]));
+    assert_eq!(session.numbers(address, 1), [42]);
+    succeeds(cuIpcCloseMemHandle(address));
+    assert_eq!(cuIpcCloseMemHandle(address), Status::INVALID_VALUE);
+    // The addresses are used again, for memory of this process.
+    assert_eq!(session.numbers(session.buffer(&[5u32]), 1), [5]);
+}
+
+#[test]
+fn memory_is_shared_with_another_process() {
+    let session = Session::new();
+    session.buffer(&[1u32]);
+    let address = session.buffer(&[41u32, 7, 8]);
+    let handle = result(|handle| cuIpcGetMemHandle(handle, address)).unwrap();
+    assert_eq!(
+        result(|handle| cuIpcGetMemHandle(handle, 4096)),
+        Err(Status::INVALID_VALUE)
+    );
+    let open = |handle| result(|address| cuIpcOpenMemHandle_v2(address, handle, 1));
+    assert_eq!(open(handle), Err(Status::INVALID_CONTEXT));
+    assert_eq!(open(IpcMemoryHandle([0; 64])), Err(Status::INVALID_VALUE));
+    // A process that does not exist, and one that is not such a program.
+    for process in [u32::MAX, 1] {
+        let mut other = handle;
+        other.0[8..12].copy_from_slice(&process.to_le_bytes());
+        assert_eq!(open(other), Err(Status::INVALID_VALUE));
+    }
+    let text: String = handle.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--ignored",
+            "--exact",
+            "processes::memory_of_another_process",
+        ])
+        .env(HANDLE, text)
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+    assert_eq!(session.numbers(address, 3), [42, 7, 8]);
 }
 
 /// The memory of this process in pages.

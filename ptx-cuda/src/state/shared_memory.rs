@@ -1,0 +1,177 @@
+//! Memory that processes share: a handle names the process, the descriptor of the memory of its device, and the allocation in it. Another process maps the pages at an
+//! address of its own.
+
+use std::fs::{self, File, OpenOptions};
+
+use super::Driver;
+use super::memory::{Allocation, AllocationKind};
+use crate::arena::{LARGE_PAGE, NAME, START};
+use crate::status::{Outcome, Status};
+
+/// What a handle of memory says.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct SharedMemory {
+    process: u32,
+    descriptor: i32,
+    /// The first address of the allocation in that process.
+    address: u64,
+    bytes: u64,
+}
+
+/// Memory of another process that this one opened.
+#[derive(Debug)]
+pub(crate) struct OpenedMemory {
+    pub(crate) address: u64,
+    /// How often it was opened and not closed.
+    count: u32,
+}
+
+/// The bytes of a handle.
+pub(crate) const HANDLE_BYTES: usize = 64;
+/// The first bytes of each handle.
+const MAGIC: [u8; 8] = *b"ptxkit-1";
+
+impl SharedMemory {
+    /// The bytes of the handle.
+    pub(crate) fn to_bytes(self) -> [u8; HANDLE_BYTES] {
+        let mut bytes = [0; HANDLE_BYTES];
+        let fields = [
+            &MAGIC[..],
+            &self.process.to_le_bytes(),
+            &self.descriptor.to_le_bytes(),
+            &self.address.to_le_bytes(),
+            &self.bytes.to_le_bytes(),
+        ];
+        for (place, byte) in bytes.iter_mut().zip(fields.concat()) {
+            *place = byte;
+        }
+        bytes
+    }
+
+    /// Reads the bytes of a handle.
+    pub(crate) fn from_bytes(bytes: &[u8; HANDLE_BYTES]) -> Option<Self> {
+        let (magic, fields) = bytes.split_first_chunk()?;
+        let (process, fields) = fields.split_first_chunk()?;
+        let (descriptor, fields) = fields.split_first_chunk()?;
+        let (address, fields) = fields.split_first_chunk()?;
+        let (size, _) = fields.split_first_chunk()?;
+        (*magic == MAGIC).then_some(Self {
+            process: u32::from_le_bytes(*process),
+            descriptor: i32::from_le_bytes(*descriptor),
+            address: u64::from_le_bytes(*address),
+            bytes: u64::from_le_bytes(*size),
+        })
+    }
+
+    /// The first byte in the file that has to be mapped, and the number of bytes.
+    fn pages(&self) -> Option<(u64, u64)> {
+        let first = self.address.checked_sub(START)?;
+        let end = first.checked_add(self.bytes)?;
+        let offset = first / LARGE_PAGE * LARGE_PAGE;
+        Some((offset, end.checked_next_multiple_of(LARGE_PAGE)? - offset))
+    }
+
+    /// Opens the memory of the process. Fails if the process ended, or if the descriptor is that of something else.
+    fn open(&self, end: u64) -> Option<File> {
+        let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
+        let link = fs::read_link(&path).ok()?;
+        if !link.to_str()?.starts_with(&format!("/memfd:{NAME}")) {
+            return None;
+        }
+        let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+        (end <= file.metadata().ok()?.len()).then_some(file)
+    }
+}
+
+impl Driver {
+    /// The handle of the allocation that contains an address.
+    pub(crate) fn share(&self, address: u64) -> Outcome<SharedMemory> {
+        let allocation = self.memory.find(address);
+        let (start, allocation) = allocation.ok_or(Status::INVALID_VALUE)?;
+        if allocation.kind != AllocationKind::Device {
+            return Err(Status::INVALID_VALUE);
+        }
+        Ok(SharedMemory {
+            process: std::process::id(),
+            descriptor: self.memory.arena.descriptor(),
+            address: start,
+            bytes: allocation.bytes,
+        })
+    }
+
+    /// Opens memory of another process, and returns its address.
+    pub(crate) fn open_shared(&mut self, shared: SharedMemory) -> Outcome<u64> {
+        let context = self.current_context()?;
+        if let Some(opened) = self.opened.get_mut(&shared) {
+            opened.count += 1;
+            return Ok(opened.address);
+        }
+        if shared.process == std::process::id() {
+            return Err(Status::INVALID_CONTEXT);
+        }
+        let invalid = Status::INVALID_VALUE;
+        let (offset, bytes) = shared
+            .pages()
+            .filter(|(_, bytes)| *bytes > 0)
+            .ok_or(invalid)?;
+        let file = shared.open(offset.saturating_add(bytes)).ok_or(invalid)?;
+        let start = self.device.allocate_aligned(bytes, LARGE_PAGE);
+        let start = start.ok_or(Status::OUT_OF_MEMORY)?;
+        let mapped = self
+            .memory
+            .arena
+            .replace(start, bytes, Some((&file, offset)));
+        if mapped.is_err() {
+            let _ = self.memory.arena.replace(start, bytes, None);
+            let _ = self.device.free(start);
+            return Err(Status::MAP_FAILED);
+        }
+        // The other process may have written all of it.
+        self.device.set_written(start, bytes);
+        let address = start + (shared.address - START - offset);
+        self.memory.insert(
+            address,
+            Allocation {
+                bytes: shared.bytes,
+                kind: AllocationKind::Shared,
+                context,
+                number: 0,
+                pages: Some((start, bytes)),
+            },
+        );
+        let opened = OpenedMemory { address, count: 1 };
+        self.opened.insert(shared, opened);
+        Ok(address)
+    }
+
+    /// Closes memory of another process, once for each time that it was opened.
+    pub(crate) fn close_shared(&mut self, address: u64) -> Outcome<()> {
+        let mut all = self.opened.values_mut();
+        let opened = all.find(|opened| opened.address == address);
+        let opened = opened.ok_or(Status::INVALID_VALUE)?;
+        opened.count -= 1;
+        if opened.count > 0 {
+            return Ok(());
+        }
+        self.free(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SharedMemory;
+
+    #[test]
+    fn a_handle_has_all_fields() {
+        let shared = SharedMemory {
+            process: 77,
+            descriptor: 5,
+            address: 0x6000_0001_2340,
+            bytes: 0x2_0000,
+        };
+        let bytes = shared.to_bytes();
+        assert_eq!(SharedMemory::from_bytes(&bytes), Some(shared));
+        assert_eq!(shared.pages(), Some((0x1_0000, 0x3_0000)));
+        assert_eq!(SharedMemory::from_bytes(&[0; 64]), None);
+    }
+}
