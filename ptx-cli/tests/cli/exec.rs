@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-/// The crate is a dependency so that Cargo builds the library.
+/// The crates are dependencies so that Cargo builds the libraries.
 use ptx_cuda as _;
+use ptx_nvrtc as _;
 
 const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/exec/kernels.ptx");
 
@@ -136,6 +137,38 @@ fn a_hidden_library_is_loaded_before_others() {
     };
     assert!(!maps(&[]).contains("libnvJitLink"));
     assert!(maps(&["--hide", "nvjitlink"]).contains("/libnvJitLink.so.13"));
+}
+
+/// Compiles a source in C beside this file.
+fn compiled(folder: &Folder, name: &str, options: &[&str]) -> PathBuf {
+    let path = folder.0.join(name);
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/exec");
+    let mut compiler = Command::new("cc");
+    compiler.arg("-o").arg(&path);
+    compiler.arg(format!("{sources}/{name}.c")).args(options);
+    assert!(compiler.status().unwrap().success());
+    path
+}
+
+#[test]
+fn the_replacement_of_nvrtc_returns_ptx_as_machine_code() {
+    let folder = Folder::new("exec-nvrtc");
+    let compiler = compiled(&folder, "nvrtc", &["-shared", "-fPIC"]);
+    let client = compiled(&folder, "nvrtc_client", &["-ldl"]);
+    let client = client.to_str().unwrap();
+    let compile = |option: &str| {
+        let mut command = exec(&["--replace", "nvrtc"], &[client, option]);
+        let output = command.env("PTXKIT_NVRTC", &compiler).output().unwrap();
+        assert_eq!(text(&output.stderr), "");
+        text(&output.stdout)
+    };
+    assert_eq!(compile("-arch=sm_90a"), "18 -arch=compute_90a six\n");
+    // The machine code of a virtual architecture is that of NVRTC.
+    assert_eq!(compile("-arch=compute_80"), "8 machine six\n");
+    let mut command = exec(&["--replace", "nvrtc"], &[client, "-arch=sm_80"]);
+    let output = command.env("PTXKIT_NVRTC", "/missing").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("PTXKIT_NVRTC"));
 }
 
 #[test]

@@ -40,6 +40,40 @@ impl Hidden {
     }
 }
 
+/// A library of NVIDIA that another one is put in front of.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Replaced {
+    /// The compiler, so that it returns PTX where programs ask for machine code
+    #[value(name = "nvrtc")]
+    Nvrtc,
+}
+
+impl Replaced {
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Nvrtc => &["libnvrtc.so.12", "libnvrtc.so.13"],
+        }
+    }
+
+    /// The name of the file of the replacement, which is beside the library with the driver.
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Nvrtc => "libptx_nvrtc.so",
+        }
+    }
+}
+
+/// The libraries of NVIDIA that the program does not find.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Changes {
+    /// Hide this library of NVIDIA from the program: nvjitlink
+    #[arg(long, value_name = "LIBRARY", value_delimiter = ',', value_enum)]
+    hide: Vec<Hidden>,
+    /// Replace this library of NVIDIA by one that returns PTX: nvrtc
+    #[arg(long, value_name = "LIBRARY", value_delimiter = ',', value_enum)]
+    replace: Vec<Replaced>,
+}
+
 /// Finds the library: the given path, that of the variable, beside this program, or in `../lib/ptxkit`.
 pub(super) fn find(library: Option<&Path>) -> Result<PathBuf> {
     let named = library.map(Path::to_owned);
@@ -66,7 +100,7 @@ pub(super) fn find(library: Option<&Path>) -> Result<PathBuf> {
 pub(super) fn write(
     folder: &Path,
     library: &Path,
-    hidden: &[Hidden],
+    changes: &Changes,
 ) -> Result<Vec<(&'static str, OsString)>> {
     let architecture =
         Architecture::current().context("`exec` needs a processor of type x86-64 or AArch64")?;
@@ -94,12 +128,21 @@ pub(super) fn write(
         ("TRITON_LIBCUDA_PATH", folder.into()),
         ("CUPY_COMPILE_WITH_PTX", "1".into()),
     ];
+    let mut objects: Vec<(&str, Option<String>)> = Vec::new();
+    for hidden in &changes.hide {
+        objects.extend(hidden.names().iter().map(|name| (*name, None)));
+    }
+    for replaced in &changes.replace {
+        let path = replacement(folder, library, *replaced)?;
+        let names = replaced.names().iter();
+        objects.extend(names.map(|name| (*name, Some(path.clone()))));
+    }
     let mut preloaded = OsString::new();
-    for name in hidden.iter().flat_map(|hidden| hidden.names()) {
+    for (name, needed) in objects {
         let object = SharedObject {
             architecture,
             name,
-            needed: None,
+            needed: needed.as_deref(),
             version: Some(name),
         };
         write_object(folder, &object)?;
@@ -111,6 +154,21 @@ pub(super) fn write(
         variables.push(("LD_PRELOAD", preloaded));
     }
     Ok(variables)
+}
+
+/// Makes a link of a replacement in the folder, and returns its path.
+fn replacement(folder: &Path, library: &Path, replaced: Replaced) -> Result<String> {
+    let target = library.with_file_name(replaced.file());
+    if !target.is_file() {
+        bail!(
+            "{} does not exist: `cargo build -p ptxkit-nvrtc` builds it",
+            target.display()
+        );
+    }
+    let path = folder.join(replaced.file());
+    link(&target, &path)?;
+    let path = path.into_os_string().into_string();
+    path.map_err(|path| anyhow::anyhow!("{}: the path is not UTF-8", path.display()))
 }
 
 /// The folder, and those that a variable lists.

@@ -80,10 +80,9 @@ pub(crate) struct Args {
     /// The path of libptx_cuda.so [default: beside this program, or in `../lib/ptxkit`]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// Hide this library of NVIDIA from the program: nvjitlink
     #[cfg(target_os = "linux")]
-    #[arg(long, value_name = "LIBRARY", value_delimiter = ',', value_enum)]
-    hide: Vec<libraries::Hidden>,
+    #[command(flatten)]
+    changes: libraries::Changes,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -174,7 +173,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         return write_libraries(args, folder, &library);
     }
     let folder = libraries::TemporaryFolder::new()?;
-    let mut variables = libraries::write(folder.path(), &library, &args.hide)?;
+    let mut variables = libraries::write(folder.path(), &library, &args.changes)?;
     let logs = folder.path().join("reports");
     std::fs::create_dir(&logs)?;
     variables.extend(args.variables());
@@ -199,7 +198,7 @@ fn write_libraries(
 
     std::fs::create_dir_all(folder)?;
     let folder = std::fs::canonicalize(folder)?;
-    let mut variables = libraries::write(&folder, library, &args.hide)?;
+    let mut variables = libraries::write(&folder, library, &args.changes)?;
     variables.extend(args.variables());
     let mut out = crate::output::Out::new();
     for (name, value) in variables {
