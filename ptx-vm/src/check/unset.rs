@@ -34,6 +34,8 @@ pub(super) struct Finder<'a> {
     written: Vec<bool>,
     /// For each statement, whether its results are needed by a statement that does more than computing registers.
     is_needed: Vec<bool>,
+    /// For each statement, whether its results may be discarded later in its block.
+    may_be_discarded: Vec<bool>,
     memory: MemoryTracking,
 }
 
@@ -85,9 +87,11 @@ impl<'a> Finder<'a> {
             uses: reaching.uses().map(|(_, u)| (u.stmt, u.variable)).collect(),
             written,
             is_needed: Vec::new(),
+            may_be_discarded: Vec::new(),
             memory,
         };
         finder.is_needed = finder.needed_statements();
+        finder.may_be_discarded = finder.discardable_statements();
         finder
     }
 
@@ -334,8 +338,8 @@ impl Finder<'_> {
         Some(self.variables.of(register).first())
     }
 
-    /// The loads whose results may not matter: an uninitialized result is reported where it is needed. Loads of shared variables are left out, since
-    /// there are many of them.
+    /// The loads whose results may not matter: an uninitialized result is reported where it is needed. Of the loads of shared variables, of which there are many, only
+    /// those are deferred that compilers may have hoisted above a condition.
     fn deferring_loads(&self) -> impl Iterator<Item = StmtId> + '_ {
         self.facts.body().statements().filter_map(|(id, _)| {
             let facts = self.facts.inst(self.inst(id)?);
@@ -348,7 +352,11 @@ impl Finder<'_> {
             };
             let is_needed = self.is_needed.get(id.as_u32() as usize) == Some(&true);
             let defers = match access.space {
-                Space::State(space) => space.base() == StateSpace::Local && is_needed,
+                Space::State(space) => {
+                    let is_hoisted = space.base() == StateSpace::Shared
+                        && self.may_be_discarded.get(id.as_u32() as usize) == Some(&true);
+                    (space.base() == StateSpace::Local || is_hoisted) && is_needed
+                }
                 // Code that is not optimized contains loads whose results are never read.
                 _ => is_needed || self.uses_of_results(id).next().is_none(),
             };
@@ -383,6 +391,49 @@ impl Finder<'_> {
             }
         }
         is_needed
+    }
+
+    /// For each statement, whether its results, or what is computed from them, are operands of a later statement of its block that has a predicate among several operands.
+    /// Such a statement selects one of its operands, or combines conditions, of which one may decide. Compilers replace short branches by it, and then perform the loads
+    /// of the branch in all cases.
+    fn discardable_statements(&self) -> Vec<bool> {
+        let count = self.facts.body().statement_table().len();
+        let mut is_discardable = vec![false; count];
+        let mut worklist: Vec<UseId> = Vec::new();
+        let ids = self.reaching.uses().map(|(id, _)| id);
+        let uses: Vec<(UseId, (StmtId, VariableId))> = ids.zip(self.uses.iter().copied()).collect();
+        for of_statement in uses.chunk_by(|a, b| a.1.0 == b.1.0) {
+            let has_predicate = of_statement.iter().any(|(_, (_, variable))| {
+                self.variables
+                    .class(*variable)
+                    .is_some_and(|class| class.bits() == 1)
+            });
+            if of_statement.len() > 1 && has_predicate && self.only_computes(of_statement[0].1.0) {
+                worklist.extend(of_statement.iter().map(|(id, _)| *id));
+            }
+        }
+        let mut seen = vec![false; self.uses.len()];
+        while let Some(id) = worklist.pop() {
+            let index = id.as_u32() as usize;
+            if std::mem::replace(&mut seen[index], true) {
+                continue;
+            }
+            let block = self.cfg.of_statement(self.uses[index].0);
+            for def in self.reaching.defs_of(id) {
+                let Some(&(stmt, _)) = self.defs.get(def.as_u32() as usize) else {
+                    continue;
+                };
+                if self.cfg.of_statement(stmt) != block {
+                    continue;
+                }
+                let was_discardable =
+                    std::mem::replace(&mut is_discardable[stmt.as_u32() as usize], true);
+                if !was_discardable && self.only_computes(stmt) {
+                    worklist.extend(self.uses_at(stmt));
+                }
+            }
+        }
+        is_discardable
     }
 
     /// Whether a statement only computes registers, and these are needed.
