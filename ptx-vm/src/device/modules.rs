@@ -72,7 +72,8 @@ impl AddressSize {
 }
 
 impl<'m> Device<'m> {
-    /// Loads a module, borrowed, owned or shared as `Arc<Module>`: decodes its functions, allocates and initializes its variables. Linear.
+    /// Loads a module, borrowed, owned or shared as `Arc<Module>`: decodes its functions, allocates and initializes its variables. Linear. A module without `.address_size`
+    /// has the addresses of the device.
     ///
     /// The module should be accepted by `ptx-verify`. A launch that executes an unknown instruction ends with an error. Modules that refer to each other are linked first, by
     /// `ptx_transform::link`: the driver links only modules that a program passes to it together, too.
@@ -132,7 +133,8 @@ impl<'m> Device<'m> {
         };
         let program = Program::new(ir, placement);
         state.next_code += CODE_BYTES * (ir.functions().len() as u64 + 1);
-        let fault = if AddressSize::of(ir) != memory.address_size() {
+        let states_size = ir.header().address_size.is_some();
+        let fault = if states_size && AddressSize::of(ir) != memory.address_size() {
             Some("the addresses of the module have another size than those of the device")
         } else if program.variables.range.is_none() {
             Some("there is not enough memory for the variables")
