@@ -96,6 +96,20 @@ impl Allocations {
         Some(self.by_start.range(address.saturating_add(1)..).next()?.1)
     }
 
+    /// Whether an allocation that was not freed has an address from `start` to `end`.
+    pub(crate) fn has_live(&self, start: u64, end: u64) -> bool {
+        let earlier = self.by_start.range(..end).rev();
+        for allocation in earlier.map(|(_, allocation)| allocation) {
+            if allocation.freed.is_none() && allocation.end > start {
+                return true;
+            }
+            if allocation.start <= start {
+                break;
+            }
+        }
+        false
+    }
+
     /// The allocation that begins at an address.
     pub(crate) fn at(&self, address: u64) -> Option<&Allocation> {
         self.by_start.get(&address)

@@ -4,6 +4,7 @@ mod children;
 mod dependent;
 mod kernels;
 mod modules;
+mod reserved;
 mod residency;
 mod running;
 mod snapshot;
@@ -82,6 +83,8 @@ struct State<'m> {
     /// The memory for the parameters of launches from kernels, which is empty between grids.
     parameter_heap: Heap,
     allocations: Allocations,
+    /// The bytes of each reservation of addresses, by its first address.
+    reserved: BTreeMap<u64, u64>,
     /// The bytes of global memory that were written.
     written: WrittenBytes,
     /// The address of the workspace of grid barriers, once a launch needed it.
@@ -121,6 +124,7 @@ impl DeviceBuilder {
             heap: Heap::default(),
             parameter_heap: Heap::default(),
             allocations: Allocations::default(),
+            reserved: BTreeMap::new(),
             written: WrittenBytes::new(memory.start(), GlobalMemory::PAGE),
             workspace: None,
             textures: TextureStore::default(),
@@ -178,6 +182,11 @@ impl Device<'_> {
     ///
     /// If no allocation of [`allocate`](Self::allocate) begins at the address, or it was freed.
     pub fn free(&mut self, address: u64) -> Result<(), RunError> {
+        if self.is_reserved(address) {
+            return Err(RunError::impossible(format!(
+                "{address:#x} is a reserved address, whose allocation ends by `unmap`"
+            )));
+        }
         let bytes = self
             .state
             .allocations

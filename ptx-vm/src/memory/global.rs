@@ -178,7 +178,7 @@ impl GlobalMemory {
     }
 
     /// Drops the pages that are within a range. Their contents become zero, unless the source of pages keeps them.
-    fn drop_pages(&mut self, address: u64, bytes: u64) {
+    pub(crate) fn drop_pages(&mut self, address: u64, bytes: u64) {
         let first = (address - self.start).div_ceil(PAGE);
         let end = (address + bytes - self.start) / PAGE;
         for number in first..end {

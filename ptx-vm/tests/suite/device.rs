@@ -444,3 +444,38 @@ fn pages_of_the_host_are_device_memory() {
         .unwrap();
     assert_eq!(device.read_slice::<u32>(other, 2).unwrap(), [8, 16]);
 }
+
+#[test]
+fn accesses_to_reserved_addresses_without_an_allocation_are_reported() {
+    const PAGE: u64 = 1 << 16;
+    let mut device = Device::new();
+    let start = device.reserve(4 * PAGE, PAGE).unwrap();
+    assert_eq!(start % PAGE, 0);
+    let module = device.load(reader()).unwrap();
+    let read = |device: &mut Device<'_>, address: u64| {
+        let launch = Launch::new("k")
+            .argument(address.to_le_bytes())
+            .check(Checker::Memcheck)
+            .check(Checker::Initcheck);
+        device.launch(module, &launch).unwrap();
+        device.reports().len()
+    };
+    assert_eq!(read(&mut device, start + PAGE), 2);
+    device.map(start + PAGE, PAGE).unwrap();
+    assert!(device.map(start, 2 * PAGE).is_err());
+    assert!(device.map(start + 4 * PAGE, PAGE).is_err());
+    assert_eq!(read(&mut device, start + PAGE), 1, "it is not initialized");
+    device.write_slice(start + PAGE, &[4u32]).unwrap();
+    assert_eq!(read(&mut device, start + PAGE), 0);
+    assert!(device.free(start + PAGE).is_err());
+    assert!(device.release(start).is_err());
+    device.unmap(start + PAGE).unwrap();
+    assert!(device.unmap(start + PAGE).is_err());
+    assert_eq!(read(&mut device, start + PAGE), 2);
+    device.map(start + PAGE, 2 * PAGE).unwrap();
+    assert_eq!(device.read_slice::<u32>(start + PAGE, 2).unwrap(), [0, 0]);
+    device.unmap(start + PAGE).unwrap();
+    device.release(start).unwrap();
+    assert!(device.release(start).is_err());
+    assert_eq!(device.allocate_aligned(4 * PAGE, PAGE), Some(start));
+}
