@@ -107,7 +107,8 @@ pub(crate) fn parse(text: &[u8], device: Target) -> Result<Module, LoadError> {
         return Err(LoadError::new(Status::INVALID_PTX, errors.join("\n")));
     }
     let header = parsed.module.header();
-    if header.address_size != Some(64) {
+    // As for the driver's compiler, addresses have 64 bits if the module does not say it.
+    if header.address_size.is_some_and(|bits| bits != 64) {
         let message = "the PTX has 32-bit addresses; the device has 64-bit addresses";
         return Err(LoadError::new(Status::INVALID_IMAGE, message));
     }

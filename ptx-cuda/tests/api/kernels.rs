@@ -378,3 +378,22 @@ fn declared_limits_of_blocks_are_checked() {
     succeeds(session.launch(kernel, 128, &[]));
     assert_eq!(session.launch(kernel, 129, &[]), Status::INVALID_VALUE);
 }
+
+#[test]
+fn a_module_without_an_address_size_has_that_of_the_device() {
+    let session = Session::new();
+    let load = |directive: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n{directive}\n.visible .entry write({WRITE_PARAMETERS})\n{{\n{WRITE}\nret;\n}}\n"
+        );
+        let text = CString::new(text).unwrap();
+        result(|module| cuModuleLoadData(module, text.as_ptr().cast()))
+    };
+    assert_eq!(load(".address_size 32"), Err(Status::INVALID_IMAGE));
+    let module = load("").unwrap();
+    let kernel = result(|function| cuModuleGetFunction(function, module, c"write".as_ptr()));
+    let address = session.buffer(&[0u32; 2]);
+    let arguments = [argument(&10u32), argument(&address)];
+    succeeds(session.launch(kernel.unwrap(), 2, &arguments));
+    assert_eq!(session.numbers(address, 2), [10, 11]);
+}
