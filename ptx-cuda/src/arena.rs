@@ -148,6 +148,31 @@ impl Arena {
         self.machine + (address - START) as usize
     }
 
+    /// Makes the pages of one device address those of another one. They are inaccessible for the program. Addresses and the size are multiples of [`LARGE_PAGE`].
+    pub(crate) fn map(&self, address: u64, pages: u64, bytes: u64) -> io::Result<()> {
+        let views = [
+            (
+                self.machine_view(address),
+                libc::PROT_READ | libc::PROT_WRITE,
+            ),
+            (address as usize, libc::PROT_NONE),
+        ];
+        for (view, access) in views {
+            // SAFETY: the pages are within a view that this arena mapped, and are replaced by others of the same file.
+            checked(unsafe {
+                libc::mmap(
+                    view as *mut libc::c_void,
+                    bytes as usize,
+                    access,
+                    libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED,
+                    self.file.as_raw_fd(),
+                    (pages - START) as i64,
+                )
+            })?;
+        }
+        Ok(())
+    }
+
     /// Makes pages accessible, or inaccessible, for the program at their addresses of the device. The address and the size are multiples of [`LARGE_PAGE`].
     pub(crate) fn expose(&self, address: u64, bytes: u64, accessible: bool) -> io::Result<()> {
         let access = if accessible {

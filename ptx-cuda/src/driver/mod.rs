@@ -32,3 +32,4 @@ pub mod texture;
 pub mod texture_reference;
 pub mod user_object;
 pub mod version;
+pub mod virtual_memory;

@@ -35,7 +35,10 @@ fn attributes(driver: &Driver, pointer: usize) -> PointerAttributes {
     attributes.device = 0;
     attributes.device_pointer = address as usize;
     (attributes.memory_type, attributes.host_pointer) = match allocation.kind {
-        AllocationKind::Device | AllocationKind::Shared | AllocationKind::Variable => {
+        AllocationKind::Device
+        | AllocationKind::Mapped
+        | AllocationKind::Shared
+        | AllocationKind::Variable => {
             (memory_type::DEVICE, 0)
         }
         AllocationKind::Managed | AllocationKind::ManagedVariable => {

@@ -29,6 +29,8 @@ pub(crate) enum AllocationKind {
     },
     /// Device memory of another process.
     Shared,
+    /// Memory that the program mapped at reserved addresses. Neighboring allocations of this kind are one range for copies.
+    Mapped,
     /// A variable of a module.
     Variable,
     /// A variable of a module with managed variables, which the program can access.
@@ -44,9 +46,9 @@ impl AllocationKind {
         )
     }
 
-    /// Whether it is a variable of a module.
-    pub(crate) const fn is_variable(self) -> bool {
-        matches!(self, Self::Variable | Self::ManagedVariable)
+    /// Whether the allocation ends with something else: a variable with its module, and a mapping when it is unmapped.
+    const fn ends_otherwise(self) -> bool {
+        matches!(self, Self::Variable | Self::ManagedVariable | Self::Mapped)
     }
 }
 
@@ -104,10 +106,17 @@ impl Memory {
         (offset < allocation.bytes).then_some(address + offset)
     }
 
-    /// Checks that a range of device addresses is within one allocation.
+    /// Checks that a range of device addresses is within one allocation, or neighboring ones that the program mapped.
     pub(crate) fn check(&self, address: u64, bytes: u64) -> Outcome<()> {
         let (start, allocation) = self.find(address).ok_or(Status::INVALID_VALUE)?;
-        if bytes <= allocation.bytes.saturating_sub(address - start) {
+        let mut available = allocation.bytes.saturating_sub(address - start);
+        let mut is_mapped = allocation.kind == AllocationKind::Mapped;
+        while is_mapped && available < bytes {
+            let next = self.allocations.get(&(address + available));
+            is_mapped = next.is_some_and(|next| next.kind == AllocationKind::Mapped);
+            available += next.filter(|_| is_mapped).map_or(0, |next| next.bytes);
+        }
+        if bytes <= available {
             Ok(())
         } else {
             Err(Status::INVALID_VALUE)
@@ -130,7 +139,7 @@ impl Memory {
     /// The first addresses of the allocations that a context owns.
     pub(crate) fn of_context(&self, context: Raw) -> Vec<u64> {
         let owned = self.allocations.iter().filter(|(_, allocation)| {
-            allocation.context == context && !allocation.kind.is_variable()
+            allocation.context == context && !allocation.kind.ends_otherwise()
         });
         owned.map(|(address, _)| *address).collect()
     }
@@ -273,7 +282,7 @@ impl Driver {
         }
         let invalid = Status::INVALID_VALUE;
         let (start, allocation) = self.memory.find(address).ok_or(invalid)?;
-        if start != address || allocation.kind.is_variable() {
+        if start != address || allocation.kind.ends_otherwise() {
             return Err(invalid);
         }
         let allocation = self.memory.remove(address).ok_or(invalid)?;

@@ -30,6 +30,7 @@ pub(crate) mod shared_memory;
 mod streams;
 mod textures;
 mod user_objects;
+pub(crate) mod virtual_memory;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -68,6 +69,7 @@ use memory::Memory;
 use queues::Queue;
 use recording::Recorder;
 use streams::StreamAttributes;
+use virtual_memory::{PhysicalMemory, VirtualMemory};
 
 /// The bytes of addresses of the device, most of which are never used.
 const ADDRESSES: u64 = 1 << 40;
@@ -77,6 +79,8 @@ pub(crate) struct Driver {
     pub(crate) config: Config,
     pub(crate) device: Device<'static>,
     pub(crate) memory: Memory,
+    pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) physical_memory: Table<PhysicalMemory>,
     pub(crate) contexts: Table<Context>,
     /// The primary context, once it was needed.
     pub(crate) primary: Option<Raw>,
@@ -147,6 +151,8 @@ impl Driver {
             memory: Memory::new(arena, config.memory),
             config,
             device,
+            virtual_memory: VirtualMemory::default(),
+            physical_memory: Table::default(),
             contexts: Table::default(),
             primary: None,
             modules: Table::default(),

@@ -16,3 +16,4 @@ mod runtime_graphs;
 mod session;
 mod signatures;
 mod streams;
+mod virtual_memory;

@@ -1,0 +1,206 @@
+//! Virtual memory management.
+
+use crate::call::{call, in_context};
+use crate::caller::{self, Out, set};
+use crate::handles::Raw;
+use crate::state::virtual_memory::GRANULARITY;
+use crate::status::{Outcome, Status};
+
+/// `CUmemLocation`.
+#[derive(Copy, Clone, Debug)]
+#[repr(C)]
+pub struct Location {
+    pub kind: u32,
+    pub number: i32,
+}
+
+/// `CUmemAccessDesc`.
+#[derive(Copy, Clone, Debug)]
+#[repr(C)]
+pub struct AccessDescription {
+    pub location: Location,
+    pub access: u32,
+}
+
+/// `CUmemAllocationProp`.
+#[derive(Copy, Clone, Debug)]
+#[repr(C)]
+pub struct Properties {
+    /// 1 for memory that stays where it is.
+    pub kind: u32,
+    /// The kinds of handles for other processes that the program wants.
+    pub handle_kinds: u32,
+    pub location: Location,
+    pub windows_data: usize,
+    pub flags: [u8; 8],
+}
+
+/// The kinds of locations.
+mod location {
+    pub(super) const DEVICE: u32 = 1;
+    pub(super) const HOST: u32 = 2;
+    pub(super) const NODE_OF_THREAD: u32 = 4;
+}
+
+/// Whether a location is the device; otherwise it is memory of the host.
+fn is_device(place: Location) -> Outcome<bool> {
+    match place.kind {
+        location::DEVICE => super::device::check_device(place.number).map(|()| true),
+        location::HOST..=location::NODE_OF_THREAD => Ok(false),
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
+/// Checks properties. Memory for other processes is not supported.
+fn check_properties(properties: *const Properties) -> Outcome<Properties> {
+    let properties = caller::read(properties)?;
+    is_device(properties.location)?;
+    if properties.kind != 1 {
+        return Err(Status::INVALID_VALUE);
+    }
+    if properties.handle_kinds != 0 {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    Ok(properties)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemGetAllocationGranularity(
+    bytes: Out<'_, usize>,
+    properties: *const Properties,
+    option: u32,
+) -> Status {
+    call("cuMemGetAllocationGranularity", |_| {
+        check_properties(properties)?;
+        if option > 1 {
+            return Err(Status::INVALID_VALUE);
+        }
+        set(bytes, GRANULARITY as usize)
+    })
+}
+
+/// The requested address is ignored, as it is a wish.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemAddressReserve(
+    address: Out<'_, u64>,
+    bytes: usize,
+    alignment: usize,
+    _wanted: u64,
+    flags: u64,
+) -> Status {
+    in_context("cuMemAddressReserve", |driver| {
+        if flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let address = address.ok_or(Status::INVALID_VALUE)?;
+        address.write(driver.reserve_addresses(bytes as u64, alignment as u64)?);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemAddressFree(address: u64, bytes: usize) -> Status {
+    in_context("cuMemAddressFree", |driver| {
+        driver.free_addresses(address, bytes as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemCreate(
+    memory: Out<'_, u64>,
+    bytes: usize,
+    properties: *const Properties,
+    flags: u64,
+) -> Status {
+    in_context("cuMemCreate", |driver| {
+        check_properties(properties)?;
+        let given = caller::bytes(properties.expose_provenance(), size_of::<Properties>())?;
+        let given = given.try_into().map_err(|_| Status::INVALID_VALUE)?;
+        let memory = memory.filter(|_| flags == 0);
+        let memory = memory.ok_or(Status::INVALID_VALUE)?;
+        memory.write(driver.create_memory(bytes as u64, given)? as u64);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemRelease(memory: u64) -> Status {
+    in_context("cuMemRelease", |driver| {
+        driver.release_memory(memory as Raw)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemRetainAllocationHandle(memory: Out<'_, u64>, address: u64) -> Status {
+    in_context("cuMemRetainAllocationHandle", |driver| {
+        let memory = memory.ok_or(Status::INVALID_VALUE)?;
+        memory.write(driver.retain_memory(address)? as u64);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemGetAllocationPropertiesFromHandle(
+    properties: Out<'_, [u8; 32]>,
+    memory: u64,
+) -> Status {
+    in_context("cuMemGetAllocationPropertiesFromHandle", |driver| {
+        let memory = driver.physical_memory.get(memory as Raw)?;
+        set(properties, memory.properties)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemMap(
+    address: u64,
+    bytes: usize,
+    offset: usize,
+    memory: u64,
+    flags: u64,
+) -> Status {
+    in_context("cuMemMap", |driver| {
+        if flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        driver.map_memory(address, bytes as u64, offset as u64, memory as Raw)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemUnmap(address: u64, bytes: usize) -> Status {
+    in_context("cuMemUnmap", |driver| {
+        driver.unmap_memory(address, bytes as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemSetAccess(
+    address: u64,
+    bytes: usize,
+    descriptions: *const AccessDescription,
+    count: usize,
+) -> Status {
+    in_context("cuMemSetAccess", |driver| {
+        let descriptions = caller::slice(descriptions, count)?;
+        if descriptions.is_empty() {
+            return Err(Status::INVALID_VALUE);
+        }
+        for description in descriptions {
+            let of_device = is_device(description.location)?;
+            driver.set_access(address, bytes as u64, of_device, description.access)?;
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemGetAccess(
+    access: Out<'_, u64>,
+    location: *const Location,
+    address: u64,
+) -> Status {
+    in_context("cuMemGetAccess", |driver| {
+        let of_device = is_device(caller::read(location)?)?;
+        set(access, driver.access(address, of_device)?.into())
+    })
+}
