@@ -3,12 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 use std::{fs, mem, thread};
 
 use crate::handles::Raw;
-use crate::state::{Driver, Operation, Pending, Progress, is_any_blocked};
+use crate::state::{Driver, Operation, Pending, Progress, cancel_launches, is_any_blocked};
 use crate::status::{Outcome, Status};
 
 /// The state of the driver, from the first initialization on.
@@ -16,6 +16,12 @@ static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 
 /// The process that initialized the driver; 0 before. It is read without the lock, which a forked process cannot take if another thread of its parent had it.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the process ends: its exit handlers run.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// How long the end of the process waits for other threads that use the driver. They end their launches as soon as they notice it.
+const WAIT_AT_END: Duration = Duration::from_secs(2);
 
 /// Whether the functions are logged.
 static LOGS: AtomicBool = AtomicBool::new(false);
@@ -31,6 +37,19 @@ fn check_process() -> Outcome<()> {
 
 fn lock() -> MutexGuard<'static, Option<Driver>> {
     DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The state, unless it is in use and remains so for `limit`.
+fn lock_within(limit: Duration) -> Option<MutexGuard<'static, Option<Driver>>> {
+    let started = Instant::now();
+    loop {
+        match DRIVER.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) if started.elapsed() >= limit => return None,
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_micros(200)),
+        }
+    }
 }
 
 /// The result of a function of the program or of this library; a panic is an unknown error.
@@ -60,10 +79,15 @@ pub(crate) fn initialize() -> Outcome<()> {
     Ok(())
 }
 
-/// Writes the reports at the end of the process, unless another thread uses the driver, or the process was forked.
+/// Ends launches of other threads, and writes the reports at the end of the process, unless it was forked. If this is called during a launch of the same thread, by a
+/// signal handler, nothing more is written.
 extern "C" fn end_process() {
-    if check_process().is_ok()
-        && let Ok(mut driver) = DRIVER.try_lock()
+    if check_process().is_err() {
+        return;
+    }
+    ENDING.store(true, Ordering::Relaxed);
+    cancel_launches();
+    if let Some(mut driver) = lock_within(WAIT_AT_END)
         && let Some(driver) = driver.as_mut()
     {
         driver.end();
@@ -73,7 +97,12 @@ extern "C" fn end_process() {
 /// Uses the state of the driver.
 pub(crate) fn with<T>(function: impl FnOnce(&mut Driver) -> Outcome<T>) -> Outcome<T> {
     check_process()?;
-    let mut guard = lock();
+    // Exit handlers and destructors of the program do not wait for a thread that does not end its launch.
+    let mut guard = if ENDING.load(Ordering::Relaxed) {
+        lock_within(WAIT_AT_END).ok_or(Status::DEINITIALIZED)?
+    } else {
+        lock()
+    };
     function(guard.as_mut().ok_or(Status::NOT_INITIALIZED)?)
 }
 

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::LazyLock;
 
 use ptx_report::demangle::FunctionPattern;
 use ptx_vm::{
-    Checker, Executor, Launch, ModuleId, Outcome, PAGE_BYTES, RunError, RunOptions, Schedule,
+    Checker, Executor, Launch, ModuleId, Outcome, PAGE_BYTES, Progress, RunError, RunOptions,
+    Schedule, StopReason,
 };
 use rayon::prelude::*;
 
@@ -56,14 +58,23 @@ impl Inspection {
     }
 }
 
+/// The progress of all launches of the process.
+static PROGRESS: LazyLock<Progress> = LazyLock::new(Progress::default);
+
+/// Ends the launch that another thread runs, and later ones.
+pub(crate) fn cancel_launches() {
+    PROGRESS.cancel();
+}
+
 /// The options of a launch: large grids run on several threads.
 fn options(launch: &Launch) -> RunOptions<'static> {
     let sizes = launch.grid.iter().chain(&launch.block);
     let threads: u64 = sizes.fold(1, |all, size| all.saturating_mul((*size).into()));
+    let options = RunOptions::default().with_progress(&PROGRESS);
     if threads >= THREADS_FOR_PARALLEL_RUN {
-        RunOptions::default().with_executor(&HostThreads)
+        options.with_executor(&HostThreads)
     } else {
-        RunOptions::default()
+        options
     }
 }
 
@@ -115,7 +126,10 @@ impl Driver {
         let snapshot = self.device.snapshot();
         for schedule in Schedule::several(threads, blocks).take(others) {
             request.schedule = Some(schedule);
-            let result = self.device.launch_with(id, request, RunOptions::default());
+            let result = {
+                let options = RunOptions::default().with_progress(&PROGRESS);
+                self.device.launch_with(id, request, options)
+            };
             self.report(module, request, result.as_ref().err());
             result?;
             self.device.restore(&snapshot);
@@ -166,6 +180,8 @@ impl Driver {
     /// Reports what the checkers found in a launch, and the error that ended it.
     fn report(&mut self, module: Raw, launch: &Launch, error: Option<&RunError>) {
         let reports = self.device.reports();
+        // The end of the process is not an error of the launch.
+        let error = error.filter(|error| error.reason != StopReason::Canceled);
         if reports.is_empty() && error.is_none() {
             return;
         }

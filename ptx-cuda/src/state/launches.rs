@@ -110,6 +110,7 @@ fn fault(error: &RunError) -> (Status, bool) {
         }
         StopReason::NoKernel => (Status::NOT_FOUND, false),
         StopReason::Launch(_) => (Status::LAUNCH_OUT_OF_RESOURCES, false),
+        StopReason::Canceled => (Status::DEINITIALIZED, true),
         _ => (Status::LAUNCH_FAILED, true),
     }
 }

@@ -46,6 +46,7 @@ pub(crate) use copies::{Copy, Fill, Place, Region};
 pub(crate) use graph_execs::{GraphExec, GraphFault, UpdateFaultKind};
 pub(crate) use graph_memory::{GraphMemory, GraphMemoryUse};
 pub(crate) use graphs::{ConditionalKind, Edge, Graph, Node, Work};
+pub(crate) use inspection::cancel_launches;
 pub(crate) use launches::{BLOCK_THREADS, KernelLaunch};
 pub(crate) use linkers::{LinkInput, Linker};
 pub(crate) use memory::{Allocation, AllocationKind};
