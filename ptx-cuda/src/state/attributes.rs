@@ -59,6 +59,10 @@ pub(crate) fn attribute(driver: &Driver, number: u32) -> Outcome<i32> {
             super::occupancy::blocks_of_multiprocessor(capability) as i32
         }
         Some("clusters") => (capability.major >= 9).into(),
+        // Programs may request that the cache keeps data, which has no effect here.
+        Some("persisting_cache") if capability.major >= 8 => 30 << 20,
+        Some("access_policy_window") if capability.major >= 8 => 128 << 20,
+        Some("persisting_cache" | "access_policy_window") => 0,
         Some(number) => number.parse().map_err(|_| Status::UNKNOWN)?,
     };
     Ok(value)
