@@ -1,0 +1,91 @@
+//! A candidate execution: events, what they read from, and how they depend on each other.
+
+use crate::event::{Event, EventKind, Place};
+
+/// A run of bytes that a read takes from one write.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct ReadsFrom {
+    /// The read.
+    pub read: u32,
+    /// The write; 0 is the initial write.
+    pub write: u32,
+    /// The physical address of the first byte.
+    pub address: u64,
+    /// The number of bytes.
+    pub bytes: u32,
+}
+
+/// A candidate execution. Reads may lack a source as long as an execution is explored.
+#[derive(Clone, Debug, Default)]
+pub struct Execution {
+    /// The places of the threads.
+    pub threads: Vec<Place>,
+    /// The events. Event 0 is the initial write.
+    pub events: Vec<Event>,
+    /// The sources of the reads.
+    pub reads_from: Vec<ReadsFrom>,
+    /// Pairs of a read and an event whose address, data or existence depends on what the read returns.
+    pub dependencies: Vec<(u32, u32)>,
+    /// Pairs of events in base causality order by barriers, asynchronous operations and the start of grids.
+    pub synchronization: Vec<(u32, u32)>,
+}
+
+impl Execution {
+    /// An execution of these threads, without events other than the initial write.
+    #[must_use]
+    pub fn new(threads: Vec<Place>) -> Self {
+        Self {
+            threads,
+            events: vec![Event::INITIAL],
+            ..Self::default()
+        }
+    }
+
+    /// The place of the thread of an event.
+    #[must_use]
+    pub fn place(&self, event: &Event) -> Place {
+        self.threads
+            .get(event.thread as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// The event with this number.
+    #[must_use]
+    pub fn event(&self, number: usize) -> Option<&Event> {
+        self.events.get(number)
+    }
+
+    /// The number of events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether there are no events.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The writes of a read, with the runs of bytes.
+    pub fn sources(&self, read: usize) -> impl Iterator<Item = &ReadsFrom> {
+        self.reads_from
+            .iter()
+            .filter(move |source| source.read as usize == read)
+    }
+
+    /// Whether two events access a common byte.
+    #[must_use]
+    pub fn share_bytes(&self, first: usize, second: usize) -> bool {
+        match (self.event(first), self.event(second)) {
+            (Some(first), Some(second)) => match (first.location(), second.location()) {
+                (Some(a), Some(b)) => a.shares_bytes(b),
+                (Some(_), None) => second.kind == EventKind::Initial,
+                (None, Some(_)) => first.kind == EventKind::Initial,
+                (None, None) => false,
+            },
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! The exploration of all consistent executions of a program.
+//!
+//! The threads run as far as possible without knowing what their reads return. Then the sources of one read are tried, one after the other. A
+//! read may also return a write that does not exist yet: the read is then *passed*, and tried again when there are more writes. Each consistent
+//! execution has exactly one sequence of choices, so no execution is explored twice. A read is only passed if a write was met, in the executions
+//! in which it returned another one, that it could return. The memory is quadratic in the number of events of one execution.
+
+mod barriers;
+mod end;
+mod finish;
+mod restrict;
+mod run;
+mod state;
+mod symmetry;
+
+use std::ops::ControlFlow;
+
+use crate::model::Version;
+use crate::orders::{Demands, LastWrite, orders};
+use crate::program::Program;
+use crate::relation::EventSet;
+
+pub use end::{End, Ending, Race};
+use state::{Context, State, Status};
+
+/// What is explored, and how far.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The version of the memory consistency model.
+    pub version: Version,
+    /// The largest number of iterations of a loop. Iterations that only read, and change nothing that the thread uses, do not count.
+    pub unroll: usize,
+    /// The largest number of executions.
+    pub max_executions: u64,
+    /// The largest number of choices that are tried.
+    pub max_steps: u64,
+    /// Whether only one of the executions is explored that differ in an exchange of symmetric threads ([`Program::are_symmetric`]). The final states
+    /// of the others are those of the explored one with the threads exchanged.
+    pub uses_symmetry: bool,
+    /// Whether reads are passed without a reason. This is slow, and finds the same executions.
+    pub passes_always: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            version: Version::default(),
+            unroll: 8,
+            max_executions: 1_000_000,
+            max_steps: 100_000_000,
+            uses_symmetry: false,
+            passes_always: false,
+        }
+    }
+}
+
+/// How much was explored.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// The complete executions.
+    pub executions: u64,
+    /// The executions that cannot end: deadlocks, hangs and faults.
+    pub failures: u64,
+    /// The partial executions that were considered.
+    pub steps: u64,
+    /// The partial executions that have no continuation.
+    pub dead_ends: u64,
+    /// The executions in which a loop ran as often as allowed, so that their continuations are not explored.
+    pub unrolled: u64,
+    /// The limit that ended the exploration.
+    pub limit: Option<Limit>,
+    /// What the program does that cannot be explored.
+    pub unsupported: Option<String>,
+}
+
+impl Statistics {
+    /// Whether every execution was explored.
+    #[must_use]
+    pub fn is_exhaustive(&self) -> bool {
+        self.unrolled == 0 && self.limit.is_none() && self.unsupported.is_none()
+    }
+}
+
+/// A limit of an exploration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Limit {
+    /// [`Options::max_executions`].
+    Executions,
+    /// [`Options::max_steps`].
+    Steps,
+    /// The observer ended the exploration.
+    Observer,
+}
+
+/// An observer of the executions.
+pub trait Observer<P: Program> {
+    /// Called for each execution that ends, and for each one that cannot end. `Break` ends the exploration.
+    fn execution(&mut self, ending: &Ending<'_, P>) -> ControlFlow<()>;
+
+    /// Called if the exploration starts again, because an access overlaps another one partially. All executions will be passed again.
+    fn restart(&mut self);
+}
+
+impl<P: Program, F: FnMut(&Ending<'_, P>) -> ControlFlow<()>> Observer<P> for F {
+    fn execution(&mut self, ending: &Ending<'_, P>) -> ControlFlow<()> {
+        self(ending)
+    }
+
+    fn restart(&mut self) {}
+}
+
+/// Explores all consistent executions of a program.
+pub fn explore<P: Program>(
+    program: &P,
+    options: &Options,
+    observer: &mut dyn Observer<P>,
+) -> Statistics {
+    let mut context = Context {
+        program,
+        unroll: options.unroll,
+        cuts: std::collections::BTreeSet::new(),
+        locations: std::collections::BTreeSet::new(),
+        has_new_cut: false,
+    };
+    loop {
+        context.has_new_cut = false;
+        context.locations.clear();
+        let mut explorer = Explorer {
+            context,
+            options,
+            observer: &mut *observer,
+            statistics: Statistics::default(),
+            nodes: Vec::new(),
+        };
+        let result = explorer.run();
+        let (statistics, returned) = (explorer.statistics, explorer.context);
+        if result.is_continue() || !returned.has_new_cut {
+            return statistics;
+        }
+        context = returned;
+        observer.restart();
+    }
+}
+
+/// The choice of a source for a read, or of a generation for an arrival at a barrier.
+struct Node<P: Program> {
+    state: State<P>,
+    choice: Choice,
+    /// Whether a write was met that the read could return, but that is no candidate.
+    is_marked: bool,
+    /// The candidates with which the execution is consistent.
+    survivors: usize,
+    is_passed: bool,
+    next: usize,
+}
+
+enum Choice {
+    Source {
+        /// The index among the pending reads.
+        index: usize,
+        candidates: Vec<u32>,
+    },
+    Barrier(usize),
+}
+
+/// What a partial execution leads to.
+enum Settled<P: Program> {
+    Inconsistent,
+    Spinning(State<P>),
+    /// A choice, or nothing more.
+    Consistent(Option<Node<P>>),
+}
+
+struct Explorer<'a, 'o, P: Program> {
+    context: Context<'a, P>,
+    options: &'a Options,
+    observer: &'o mut dyn Observer<P>,
+    statistics: Statistics,
+    nodes: Vec<Node<P>>,
+}
+
+impl<P: Program> Explorer<'_, '_, P> {
+    fn run(&mut self) -> ControlFlow<()> {
+        let state = State::new(self.context.program);
+        if let Settled::Consistent(Some(node)) = self.settle(state)? {
+            self.nodes.push(node);
+        }
+        while let Some(node) = self.nodes.last_mut() {
+            let number = node.next;
+            node.next += 1;
+            match &node.choice {
+                Choice::Source { index, candidates } => match candidates.get(number).copied() {
+                    Some(write) => {
+                        let index = *index;
+                        self.try_source(index, write)?;
+                    }
+                    None => self.pass()?,
+                },
+                Choice::Barrier(index) => {
+                    let index = *index;
+                    if number == 2 {
+                        self.nodes.pop();
+                        continue;
+                    }
+                    let mut state = node.state.clone();
+                    state
+                        .barriers
+                        .choose(index, number == 0, &mut state.execution.synchronization);
+                    if let Settled::Consistent(Some(node)) = self.settle(state)? {
+                        self.nodes.push(node);
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Explores the executions in which the read of the last node returns a write.
+    fn try_source(&mut self, index: usize, write: u32) -> ControlFlow<()> {
+        let Some(node) = self.nodes.last_mut() else {
+            return ControlFlow::Continue(());
+        };
+        let mut state = node.state.clone();
+        let Some(pending) = state.pending.get(index).cloned() else {
+            return ControlFlow::Continue(());
+        };
+        if self.options.uses_symmetry
+            && state.is_redundant(self.context.program, pending.read, write)
+        {
+            return ControlFlow::Continue(());
+        }
+        state.choose(&self.context, index, write);
+        match self.settle(state)? {
+            Settled::Inconsistent => self.mark_rejected(pending.read, write),
+            Settled::Spinning(state) => {
+                let last = LastWrite {
+                    write,
+                    address: pending.address,
+                    bytes: pending.bytes,
+                };
+                let demands = Demands {
+                    last_writes: &[last],
+                };
+                let may_hang = orders(&state.execution, self.options.version, demands).is_some();
+                if let Some(node) = self.nodes.last_mut() {
+                    node.is_marked |= may_hang;
+                }
+            }
+            Settled::Consistent(next) => {
+                if let Some(node) = self.nodes.last_mut() {
+                    node.survivors += 1;
+                }
+                self.nodes.extend(next);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Explores the executions in which the read of the last node returns a write that does not exist yet, if there may be any.
+    fn pass(&mut self) -> ControlFlow<()> {
+        let Some(node) = self.nodes.last_mut() else {
+            return ControlFlow::Continue(());
+        };
+        let is_needed = node.is_marked || node.survivors == 0 || self.options.passes_always;
+        if node.is_passed || !is_needed {
+            self.nodes.pop();
+            return ControlFlow::Continue(());
+        }
+        node.is_passed = true;
+        let mut state = node.state.clone();
+        if let Choice::Source { index, candidates } = &node.choice
+            && let Some(pending) = state.pending.get_mut(*index)
+        {
+            for &write in candidates {
+                pending.passed.insert(write as usize);
+            }
+        }
+        if let Some(next) = self.next_node(state)? {
+            self.nodes.push(next);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Runs the threads of a state and finds out whether it is consistent.
+    fn settle(&mut self, mut state: State<P>) -> ControlFlow<(), Settled<P>> {
+        self.statistics.steps += 1;
+        if self.statistics.steps > self.options.max_steps {
+            self.statistics.limit = Some(Limit::Steps);
+            return ControlFlow::Break(());
+        }
+        let known = state.writes.len();
+        state.advance(&mut self.context);
+        if self.context.has_new_cut {
+            return ControlFlow::Break(());
+        }
+        for thread in &state.threads {
+            match &thread.status {
+                Status::Unsupported(message) => {
+                    self.statistics.unsupported = Some(message.clone());
+                    return ControlFlow::Break(());
+                }
+                Status::Spinning { .. } => {
+                    return ControlFlow::Continue(Settled::Spinning(state));
+                }
+                _ => {}
+            }
+        }
+        if orders(&state.execution, self.options.version, Demands::default()).is_none() {
+            return ControlFlow::Continue(Settled::Inconsistent);
+        }
+        self.mark_readers(&state, known);
+        if state
+            .threads
+            .iter()
+            .any(|thread| thread.status == Status::Limit)
+        {
+            self.statistics.unrolled += 1;
+            return ControlFlow::Continue(Settled::Consistent(None));
+        }
+        let next = self.next_node(state)?;
+        ControlFlow::Continue(Settled::Consistent(next))
+    }
+
+    /// The next choice of a state; `None` if there is none.
+    fn next_node(&mut self, mut state: State<P>) -> ControlFlow<(), Option<Node<P>>> {
+        if let Some(index) = state.barriers.next_choice() {
+            return ControlFlow::Continue(Some(Node::new(state, Choice::Barrier(index))));
+        }
+        let wanted = state
+            .pending
+            .iter()
+            .enumerate()
+            .find_map(|(index, pending)| {
+                let candidates = candidates(&state, pending);
+                (!candidates.is_empty()).then_some((index, candidates))
+            });
+        if let Some((index, candidates)) = wanted {
+            let choice = Choice::Source { index, candidates };
+            return ControlFlow::Continue(Some(Node::new(state, choice)));
+        }
+        if state
+            .barriers
+            .release_surplus(&mut state.execution.synchronization)
+        {
+            return match self.settle(state)? {
+                Settled::Consistent(next) => ControlFlow::Continue(next),
+                _ => ControlFlow::Continue(None),
+            };
+        }
+        self.finish(state)?;
+        ControlFlow::Continue(None)
+    }
+
+    /// Marks the nodes whose reads could return a write that became known.
+    fn mark_readers(&mut self, state: &State<P>, known: usize) {
+        for &write in state.writes.get(known..).unwrap_or(&[]) {
+            for node in &mut self.nodes {
+                if !node.is_marked && node.could_return(state, write, self.options.version) {
+                    node.is_marked = true;
+                }
+            }
+        }
+    }
+
+    /// A read cannot return a write. If both are parts of atomic operations, another one may have returned the write before: that one may also
+    /// return what this one would write.
+    fn mark_rejected(&mut self, read: u32, write: u32) {
+        let Some(last) = self.nodes.last() else {
+            return;
+        };
+        let mut prefix = last
+            .state
+            .prefixes
+            .get(read as usize)
+            .cloned()
+            .unwrap_or_default();
+        prefix.insert(write as usize);
+        if let Some(more) = last.state.prefixes.get(write as usize) {
+            prefix.extend(more);
+        }
+        let rivals: EventSet = last
+            .state
+            .execution
+            .reads_from
+            .iter()
+            .filter(|source| {
+                source.write == write
+                    && last
+                        .state
+                        .execution
+                        .event(source.read as usize)
+                        .is_some_and(|event| event.partner.is_some())
+                    && last
+                        .state
+                        .execution
+                        .share_bytes(read as usize, source.read as usize)
+                    && !prefix.contains(source.read as usize)
+            })
+            .map(|source| source.read as usize)
+            .collect();
+        for node in &mut self.nodes {
+            if let Choice::Source { index, .. } = &node.choice
+                && let Some(pending) = node.state.pending.get(*index)
+                && rivals.contains(pending.read as usize)
+            {
+                node.is_marked = true;
+            }
+        }
+    }
+}
+
+impl<P: Program> Node<P> {
+    fn new(state: State<P>, choice: Choice) -> Self {
+        Self {
+            state,
+            choice,
+            is_marked: false,
+            survivors: 0,
+            is_passed: false,
+            next: 0,
+        }
+    }
+
+    /// Whether the read of the node could return a write of a later state.
+    fn could_return(&self, later: &State<P>, write: u32, version: Version) -> bool {
+        let Choice::Source { index, .. } = &self.choice else {
+            return false;
+        };
+        let Some(pending) = self.state.pending.get(*index) else {
+            return false;
+        };
+        let has_byte = later
+            .execution
+            .event(write as usize)
+            .and_then(|event| event.location())
+            .is_some_and(|location| {
+                location.address <= pending.address && pending.address < location.end()
+            });
+        let depends = later
+            .prefixes
+            .get(write as usize)
+            .is_some_and(|prefix| prefix.contains(pending.read as usize));
+        if !has_byte || depends {
+            return false;
+        }
+        let execution = restrict::with_write(self, later, pending, write);
+        orders(&execution, version, Demands::default()).is_some()
+    }
+}
+
+/// The writes that a pending read may return, in the order in which they became known.
+fn candidates<P: Program>(state: &State<P>, pending: &state::PendingRead) -> Vec<u32> {
+    state
+        .writes
+        .iter()
+        .copied()
+        .filter(|&write| {
+            let event = state.execution.event(write as usize);
+            let has_bytes = event.is_some_and(|event| {
+                event.location().is_none_or(|location| {
+                    location.address <= pending.address && pending.address < location.end()
+                })
+            });
+            has_bytes
+                && !pending.passed.contains(write as usize)
+                && event.is_some_and(|event| event.partner != Some(pending.read))
+        })
+        .collect()
+}

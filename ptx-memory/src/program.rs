@@ -1,0 +1,169 @@
+//! What threads do: programs as the explorer sees them.
+
+use crate::event::{Location, Order, Place, Proxy, Scope};
+use crate::relation::EventSet;
+
+/// A value that a thread computes, and the reads that it depends on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Value {
+    /// The bits; `None` if they depend on a read whose source is not chosen yet.
+    pub bits: Option<u128>,
+    /// The reads that the value depends on.
+    pub dependencies: EventSet,
+}
+
+impl Value {
+    /// A value that depends on nothing.
+    #[must_use]
+    pub fn constant(bits: u128) -> Self {
+        Self {
+            bits: Some(bits),
+            dependencies: EventSet::new(),
+        }
+    }
+}
+
+/// A memory access of a thread.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The accessed bytes; `None` if they depend on a read whose source is not chosen yet.
+    pub location: Option<Location>,
+    /// The order.
+    pub order: Order,
+    /// The scope.
+    pub scope: Scope,
+    /// The method of memory access.
+    pub proxy: Proxy,
+    /// The reads on which the address, the data or the execution of the access depend.
+    pub dependencies: EventSet,
+    /// The number of the instruction.
+    pub instruction: u32,
+}
+
+/// Which threads a barrier waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Participants {
+    /// All threads of the CTA.
+    Cta,
+    /// All threads of the cluster.
+    Cluster,
+    /// This number of arrivals of threads of the CTA.
+    Count(u32),
+    /// This number of arrivals of threads of the CTA; threads that arrive later pass.
+    AtLeast(u32),
+    /// The barrier waits for no thread. The n-th arrivals of the threads of the CTA synchronize.
+    Unlimited,
+}
+
+/// An operation on a barrier.
+#[derive(Clone, Debug)]
+pub struct BarrierStep {
+    /// The number of the barrier among the barriers of the CTA or cluster.
+    pub barrier: u32,
+    /// Which threads the barrier waits for.
+    pub participants: Participants,
+    /// Whether the thread arrives.
+    pub arrives: bool,
+    /// Whether the thread waits.
+    pub waits: bool,
+    /// The reads on which the execution of the operation depends.
+    pub dependencies: EventSet,
+    /// The number of the instruction.
+    pub instruction: u32,
+}
+
+/// Where a thread stops next.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A read. The explorer passes the result to [`Program::receive`].
+    Read(Access),
+    /// A write of these bits; `None` if they depend on a read whose source is not chosen yet.
+    Write(Access, Option<u128>),
+    /// An atomic operation. [`Program::update`] says what is written. The explorer passes the old value to [`Program::receive`].
+    Atomic {
+        /// The access.
+        access: Access,
+        /// Whether the operation is a reduction.
+        is_reduction: bool,
+    },
+    /// A memory fence.
+    Fence {
+        /// The order.
+        order: Order,
+        /// The scope.
+        scope: Scope,
+        /// The reads on which the execution of the fence depends.
+        dependencies: EventSet,
+        /// The number of the instruction.
+        instruction: u32,
+    },
+    /// A proxy fence.
+    ProxyFence {
+        /// The proxy; `None` for a fence of aliases.
+        proxy: Option<Proxy>,
+        /// The order of a one-directional fence; otherwise `Weak`.
+        order: Order,
+        /// The scope of a one-directional fence.
+        scope: Scope,
+        /// The reads on which the execution of the fence depends.
+        dependencies: EventSet,
+        /// The number of the instruction.
+        instruction: u32,
+    },
+    /// An operation on a barrier.
+    Barrier(BarrierStep),
+    /// The head of a loop with this number.
+    LoopHead(u32),
+    /// What the thread does next depends on a read whose source is not chosen yet.
+    Blocked,
+    /// The thread ended.
+    Exit,
+    /// The thread was stopped by an error, such as an access outside of memory or a trap.
+    Fault(String),
+    /// The program does something that cannot be explored.
+    Unsupported(String),
+}
+
+/// What an atomic operation writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Update {
+    /// These bits.
+    Write(u128),
+    /// Nothing, as a compare-and-swap operation that fails.
+    Nothing,
+    /// This depends on a read whose source is not chosen yet.
+    Unknown,
+}
+
+/// A program of several threads. Threads are deterministic: what a thread does depends only on what its reads return.
+pub trait Program {
+    /// The state of a thread between two steps.
+    type Thread: Clone;
+
+    /// The places of the threads.
+    fn places(&self) -> &[Place];
+
+    /// The state at the start of a thread.
+    fn start(&self, thread: usize) -> Self::Thread;
+
+    /// Runs a thread to its next step. At `Blocked`, `Exit` and errors, the next call returns the same step.
+    fn next(&self, thread: &mut Self::Thread) -> Step;
+
+    /// Passes the result of the read or atomic operation at which a thread stopped.
+    fn receive(&self, thread: &mut Self::Thread, value: Value);
+
+    /// What the atomic operation at which a thread stopped writes if the old value is `old`.
+    fn update(&self, thread: &Self::Thread, old: u128) -> Update;
+
+    /// Whether two states at a loop head continue in the same way if all reads return the same values.
+    fn is_same(&self, first: &Self::Thread, second: &Self::Thread) -> bool;
+
+    /// The initial contents of bytes; `None` if they were never written.
+    fn initial(&self, address: u64, bytes: u32) -> Option<u128>;
+
+    /// Whether two threads run the same code with the same values, until their reads return different values.
+    fn are_symmetric(&self, first: usize, second: usize) -> bool {
+        let _ = (first, second);
+        false
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of the memory consistency model.
+
+mod families;
+mod naive;
+mod random;
