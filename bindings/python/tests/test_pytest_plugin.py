@@ -4,6 +4,8 @@ import os
 import stat
 import subprocess
 import sys
+import sysconfig
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +73,27 @@ def test_a_missing_program_is_an_error(session):
     result = session("--ptxkit", "--ptxkit-program=./missing")
     assert result.returncode == 4
     assert "--ptxkit-program" in result.stderr
+
+
+# The wheel of the checks contains it, one from `pip install ./bindings/python` need not.
+INSTALLED = Path(sysconfig.get_path("scripts"), "ptxkit")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux") or not INSTALLED.exists(), reason="the wheel was built without the program")
+def test_the_installed_program_and_its_library_are_found(tmp_path):
+    (tmp_path / "test_driver.py").write_text("""\
+import ctypes
+
+def test_count():
+    driver = ctypes.CDLL("libcuda.so.1")
+    count = ctypes.c_int()
+    assert driver.cuInit(0) == 0
+    assert driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+    assert count.value == 1
+""")
+    environment = {name: value for name, value in os.environ.items() if name not in ("PTXKIT_CUDA_REPORT", "PTXKIT_CUDA_LIBRARY")}
+    environment["PATH"] = "/usr/bin:/bin"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--ptxkit"]
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "1 passed" in result.stdout

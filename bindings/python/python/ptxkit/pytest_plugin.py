@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import sys
+import sysconfig
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Optional
@@ -32,7 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _command(config: pytest.Config) -> list[str]:
     """The command that runs this session under ``ptxkit exec``."""
-    program = shutil.which(config.getoption("ptxkit_program"))
+    # The wheel installs the program beside Python, where PATH leads only to activated environments.
+    folders = os.pathsep.join([os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")])
+    program = shutil.which(config.getoption("ptxkit_program"), path=folders)
     if program is None:
         raise pytest.UsageError("the program `ptxkit` is not installed; --ptxkit-program names its path")
     command = [program, "exec"]
