@@ -66,7 +66,7 @@ class Array:
 
     def stride(self, axis=None):
         strides = [stride // self.numpy_type.itemsize for stride in np.empty(self.shape, self.numpy_type).strides]
-        return strides if axis is None else strides[axis]
+        return strides[axis] if axis is not None else strides
 
     def read(self):
         """The values, after all launches ended."""
