@@ -1,5 +1,4 @@
-//! Memory that processes share: a handle names the process, the descriptor of the memory of its device, and the allocation in it. Another process maps the pages at an
-//! address of its own.
+//! Memory that processes share: a handle names the process, the descriptor of the memory of its device, and the allocation in it. Another process maps the pages at another address.
 
 use std::fs::{self, File, OpenOptions};
 

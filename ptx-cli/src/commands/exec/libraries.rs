@@ -40,7 +40,7 @@ impl Hidden {
     }
 }
 
-/// A library of NVIDIA that another one is put in front of.
+/// A library of NVIDIA that programs call through another one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Replaced {
     /// The compiler, so that it returns PTX where programs ask for machine code
