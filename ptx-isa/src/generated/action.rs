@@ -78,6 +78,8 @@ actions! {
     TensorCommit Varying "Arrives at an mbarrier when the preceding operations on tensor memory are complete.",
     CancelCluster Varying "Requests the cancellation of a cluster that has not started.",
     CanceledCluster Same "Reads the answer to a cancellation request.",
+    RegisterRequest Varying "Requests registers for the threads of a warp from the pool of the CTA.",
+    RegisterRelease Varying "Releases registers of the threads of a warp to the pool of the CTA.",
     MultimemLoad Varying "Loads from all memory locations of a multimem address and reduces the values.",
     MultimemStore Varying "Stores to all memory locations of a multimem address.",
     MultimemReduce Varying "Performs an atomic operation on all memory locations of a multimem address.",

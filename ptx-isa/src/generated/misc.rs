@@ -28,8 +28,14 @@ pub(crate) static TRAP: [Form; 1] = [ // trap
     form("9.7.19.4", "", &[], &[ptx(1, 0, &t::ALL)]).with_effects(&[effect(E::Control(Control::Trap))]),
 ];
 
-pub(crate) static SETMAXNREG_INC: [Form; 1] = [ // setmaxnreg.inc setmaxnreg.dec
+pub(crate) static SETMAXNREG_INC: [Form; 1] = [ // setmaxnreg.inc
     form("9.7.19.5", ".sync.aligned.u32 imm-reg-count", &[l::SYNC, l::ALIGNED, l::U32], &[ptx(8, 0, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .with_operands(&[op("imm-reg-count", 0, R::Imm).with_range(24, 256, 8)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::SideEffect)]).does(Action::Hint),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::SideEffect)]).does(Action::RegisterRequest),
+];
+
+pub(crate) static SETMAXNREG_DEC: [Form; 1] = [ // setmaxnreg.dec
+    form("9.7.19.5", ".sync.aligned.u32 imm-reg-count", &[l::SYNC, l::ALIGNED, l::U32], &[ptx(8, 0, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
+        .with_operands(&[op("imm-reg-count", 0, R::Imm).with_range(24, 256, 8)])
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::SideEffect)]).does(Action::RegisterRelease),
 ];

@@ -47,9 +47,12 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         Action::TensorMemoryShift => Execution::tensor_shift,
         Action::TensorMultiply => Execution::tensor_multiply,
         Action::TensorCommit => Execution::tensor_commit,
-        Action::TensorFenceBefore | Action::TensorFenceAfter | Action::Fence | Action::Hint => {
-            |_, _| Ok(Control::Next)
-        }
+        Action::TensorFenceBefore
+        | Action::TensorFenceAfter
+        | Action::Fence
+        | Action::Hint
+        | Action::RegisterRequest
+        | Action::RegisterRelease => |_, _| Ok(Control::Next),
         Action::GridDependency => Execution::grid_dependency,
         Action::CopyCommit | Action::BulkCommit => Execution::commit_group,
         Action::CopyWait | Action::BulkWait => Execution::wait_for_groups,

@@ -12,6 +12,8 @@ pub(super) const fn is_pure(action: Action) -> bool {
         action,
         Action::Fence
             | Action::Hint
+            | Action::RegisterRequest
+            | Action::RegisterRelease
             | Action::Sleep
             | Action::GridDependency
             | Action::CopyCommit

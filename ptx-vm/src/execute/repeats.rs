@@ -350,7 +350,14 @@ impl FlowBuilder<'_> {
     }
 
     fn act(&mut self, act: &Act) {
-        if matches!(act.action, Action::Sleep | Action::Hint | Action::Fence) {
+        if matches!(
+            act.action,
+            Action::Sleep
+                | Action::Hint
+                | Action::Fence
+                | Action::RegisterRequest
+                | Action::RegisterRelease
+        ) {
             return;
         }
         // The operands of a wait are the object, the phase, and perhaps the time that it may take, which is a hint.
