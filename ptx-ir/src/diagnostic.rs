@@ -291,6 +291,13 @@ codes! {
     MissedVector = 1515, "adjacent accesses that could be one vector access";
     GenericSpace = 1516, "a generic access to a known state space, or an address of the wrong kind";
     DeprecatedFeature = 1517, "a deprecated feature";
+    RegisterBudget = 1518, "a register reallocation that has no effect or waits for ever";
+    DependentLaunch = 1519, "an access to global memory before the earlier grid has ended";
+    OutOfBounds = 1520, "an access beyond the end of a variable";
+    DivergentBranch = 1521, "a branch with `.uni` that threads of a warp take differently";
+    ReadOnlyLoad = 1522, "a non-coherent load of memory that the kernel writes";
+    LocalMemory = 1523, "a variable that stays in local memory";
+    ClusterMemory = 1524, "shared memory of another CTA that may not have started or may have exited";
 }
 
 impl Code {

@@ -24,11 +24,12 @@ use ptx_analysis::uniformity::FunctionUniformity;
 use ptx_analysis::values::{Values, VariableRef};
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegisterComponent, Space};
 use ptx_ir::{
-    Binding, Body, Diagnostic, EntityId as _, FuncId, InstId, MemoryLayout, Module, Operand, Span,
-    Statement, StmtId, SymbolId, SymbolKind,
+    Binding, Body, Diagnostic, EntityId as _, FuncId, FunctionKind, InstId, MemoryLayout, Module,
+    Operand, Span, Statement, StmtId, SymbolId, SymbolKind,
 };
-use ptx_isa::{Action, StateSpace, TargetOption};
+use ptx_isa::{Action, Directive, StateSpace, TargetOption};
 
+use crate::declarations::symbol_name;
 use crate::divergence::{Divergence, varying_values};
 use crate::module_properties::{
     ModuleUses, SharedVariables, is_unoptimized, stack_address_conversions,
@@ -426,6 +427,47 @@ impl<'a> FunctionContext<'a> {
             let mut declarators = declarations.declarators(id).iter();
             declaration.layout(declarators.find(|d| d.binding == binding)?, pool)
         })
+    }
+
+    /// The name of a variable, and the span of its declaration if that is in the function.
+    pub(crate) fn name_and_declaration(
+        &self,
+        variable: VariableRef,
+    ) -> Option<(Cow<'a, str>, Option<Span>)> {
+        let module = self.module();
+        Some(match variable {
+            VariableRef::Local(id) => {
+                let var = self.body().vars().get(id)?;
+                (
+                    Cow::Borrowed(module.name(var.name)),
+                    var.stmt.map(|stmt| self.span(stmt)),
+                )
+            }
+            VariableRef::Module(symbol) => (symbol_name(module, symbol), None),
+        })
+    }
+
+    /// The first argument of a directive of the function.
+    pub(crate) fn directive(&self, directive: Directive) -> Option<u64> {
+        let value = *self.directive_arguments(directive)?.first()?;
+        u64::try_from(self.module().pool().integer(value)?).ok()
+    }
+
+    /// The arguments of a directive of the function.
+    pub(crate) fn directive_arguments(&self, wanted: Directive) -> Option<&'a [Operand]> {
+        let module = self.module();
+        let directives = module.functions().get(self.id())?.interface.directives;
+        let directive = directives
+            .of(module.interface_directives())
+            .iter()
+            .find(|directive| directive.directive == wanted)?;
+        Some(module.pool().slice(directive.args))
+    }
+
+    /// Returns `true` if the function is a kernel.
+    pub(crate) fn is_kernel(&self) -> bool {
+        let function = self.module().functions().get(self.id());
+        function.is_some_and(|function| function.kind == FunctionKind::Entry)
     }
 
     /// The value of an integer literal.

@@ -24,11 +24,13 @@ mod addresses;
 mod context;
 mod declarations;
 mod divergence;
+mod executing;
 mod finding;
 mod inline;
 mod linter;
 mod lints;
 mod module_properties;
+mod paths;
 mod session;
 mod whole_warps;
 

@@ -2,15 +2,22 @@
 
 mod bank_conflict;
 mod barrier_divergence;
+mod cluster_memory;
 mod dead_code;
+mod dependent_launch;
 mod deprecated;
+mod divergent_branch;
 mod fence_strength;
 mod generic_space;
+mod local_memory;
 mod mbarrier_init;
 mod misaligned_vector;
 mod missed_vector;
+mod out_of_bounds;
 mod performance;
 mod protocols;
+mod read_only_load;
+mod register_budget;
 mod shared_race;
 mod uncoalesced;
 mod uninitialized_register;
@@ -213,6 +220,55 @@ lints! {
         name: "deprecated",
         code: DeprecatedFeature,
         check: deprecated::check,
+        inlining: Never,
+        needs: [],
+    }
+    RegisterBudget {
+        name: "register-budget",
+        code: RegisterBudget,
+        check: register_budget::check,
+        inlining: Never,
+        needs: [Divergence],
+    }
+    DependentLaunch {
+        name: "dependent-launch",
+        code: DependentLaunch,
+        check: dependent_launch::check,
+        inlining: Never,
+        needs: [Divergence],
+    }
+    OutOfBounds {
+        name: "out-of-bounds",
+        code: OutOfBounds,
+        check: out_of_bounds::check,
+        inlining: Never,
+        needs: [Divergence],
+    }
+    DivergentBranch {
+        name: "divergent-branch",
+        code: DivergentBranch,
+        check: divergent_branch::check,
+        inlining: Replaces,
+        needs: [Divergence],
+    }
+    ReadOnlyLoad {
+        name: "read-only-load",
+        code: ReadOnlyLoad,
+        check: read_only_load::check,
+        inlining: Replaces,
+        needs: [],
+    }
+    LocalMemory {
+        name: "local-memory",
+        code: LocalMemory,
+        check: local_memory::check,
+        inlining: Never,
+        needs: [Optimization],
+    }
+    ClusterMemory {
+        name: "cluster-memory",
+        code: ClusterMemory,
+        check: cluster_memory::check,
         inlining: Never,
         needs: [],
     }

@@ -167,4 +167,11 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX1515", include_str!("../../pages/PTX1515.md")),
     ("PTX1516", include_str!("../../pages/PTX1516.md")),
     ("PTX1517", include_str!("../../pages/PTX1517.md")),
+    ("PTX1518", include_str!("../../pages/PTX1518.md")),
+    ("PTX1519", include_str!("../../pages/PTX1519.md")),
+    ("PTX1520", include_str!("../../pages/PTX1520.md")),
+    ("PTX1521", include_str!("../../pages/PTX1521.md")),
+    ("PTX1522", include_str!("../../pages/PTX1522.md")),
+    ("PTX1523", include_str!("../../pages/PTX1523.md")),
+    ("PTX1524", include_str!("../../pages/PTX1524.md")),
 ];

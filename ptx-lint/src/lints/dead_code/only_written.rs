@@ -3,7 +3,6 @@
 //! The uses of the address of such a variable are followed through the instructions that compute with it. If all of them are addresses of ordinary
 //! stores, no thread can read the variable.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -12,11 +11,10 @@ use ptx_analysis::internals::Csr;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::values::VariableRef;
 use ptx_ir::facts::{Facts, MemoryAccess};
-use ptx_ir::{InstId, Operand, Span, Statement, StmtId, Var};
+use ptx_ir::{InstId, Operand, Statement, StmtId, Var};
 use ptx_isa::{Access, StateSpace};
 
 use crate::context::FunctionContext;
-use crate::declarations::symbol_name;
 use crate::{Finding, Lint};
 
 /// The maximum number of variables to which a value may point; beyond that, they are not tracked.
@@ -69,7 +67,7 @@ fn finding(
     stores.sort_by(|a, b| cx.order(*a, *b));
     stores.dedup();
     let (first, later) = stores.split_first()?;
-    let (name, declaration) = name_and_declaration(cx, variable)?;
+    let (name, declaration) = cx.name_and_declaration(variable)?;
     let message = format!("`{name}` is written here but never read");
     let mut finding = cx
         .finding(Lint::DeadCode, Certainty::Definite, *first, message)
@@ -79,24 +77,6 @@ fn finding(
     }
     finding.diagnostic.repeats = later.iter().map(|stmt| cx.span(*stmt)).collect();
     Some(finding)
-}
-
-/// Returns the name of a variable, and the span of its declaration if that is in the function.
-fn name_and_declaration<'a>(
-    cx: &FunctionContext<'a>,
-    variable: VariableRef,
-) -> Option<(Cow<'a, str>, Option<Span>)> {
-    let module = cx.module();
-    Some(match variable {
-        VariableRef::Local(id) => {
-            let var = cx.body().vars().get(id)?;
-            (
-                Cow::Borrowed(module.name(var.name)),
-                var.stmt.map(|stmt| cx.span(stmt)),
-            )
-        }
-        VariableRef::Module(symbol) => (symbol_name(module, symbol), None),
-    })
 }
 
 /// Tracks the addresses of variables.

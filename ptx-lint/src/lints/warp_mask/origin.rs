@@ -5,11 +5,13 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::uniformity::Uniformity;
+use ptx_ir::facts::Facts;
 use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::{Action, Role};
 
 use super::MaskCheck;
 use crate::Certainty;
+use crate::paths::origin;
 
 /// The maximum number of followed copies.
 const MOST_COPIES: usize = 8;
@@ -21,7 +23,12 @@ impl MaskCheck<'_, '_, '_> {
     /// Returns the certainty and the message of the error in a mask that is the result of a warp-level instruction.
     pub(super) fn origin(&self, operand: Operand) -> Option<(Certainty, &'static str)> {
         let value = self.cx.read(self.inst.stmt, operand)?;
-        let (stmt, action) = self.warp_level_definition(value)?;
+        let Some((stmt, action)) = self.warp_level_definition(value) else {
+            return self.is_varying_data(value).then_some((
+                Certainty::Possible,
+                "the mask is loaded from memory and may differ between the lanes that execute the instruction together",
+            ));
+        };
         let block_of_definition = self.cx.cfg().of_statement(stmt)?;
         let causes_of_definition = self
             .divergence
@@ -38,6 +45,10 @@ impl MaskCheck<'_, '_, '_> {
             Action::ActiveLanes | Action::Match if diverges_after_definition => Some((
                 Certainty::Possible,
                 "the mask was computed before the lanes diverged and may include lanes that do not reach the instruction",
+            )),
+            Action::ActiveLanes if !causes_of_definition.is_empty() => Some((
+                Certainty::Possible,
+                "the mask contains the lanes that are active together in divergent code, and may miss lanes that execute the same code at another time",
             )),
             Action::Vote => self.vote_error(stmt, &branches),
             _ => None,
@@ -69,6 +80,17 @@ impl MaskCheck<'_, '_, '_> {
             }
         }
         None
+    }
+
+    /// Returns `true` if a mask is loaded from memory, and different lanes load different values.
+    fn is_varying_data(&self, value: ValueId) -> bool {
+        let Some(Value::Def { stmt, variable, .. }) = self.cx.ssa().map(|ssa| ssa.value(value))
+        else {
+            return false;
+        };
+        let is_load = |facts: Facts<'_>| facts.memory().any(|access| access.reads());
+        self.likely.def(stmt, variable) == Uniformity::Varying
+            && origin(self.cx, value, is_load).is_some()
     }
 
     /// Returns the error in a mask of the lanes in which a predicate is true. `branches` are the divergent branches after the vote.

@@ -1,0 +1,189 @@
+//! `out-of-bounds`: accesses to bytes beyond the end, or before the start, of a variable whose name gives the address.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::memory_access::{Access, Provenance};
+use ptx_analysis::threads::ThreadValues;
+use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Values, VariableRef};
+use ptx_ir::facts::Space;
+use ptx_isa::StateSpace;
+
+use crate::addresses::Parts;
+use crate::context::{FunctionContext, Reached};
+use crate::executing::ExecutingThreads;
+use crate::{Finding, Lint};
+
+pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
+    let (Some(accesses), Some(values)) = (cx.accesses(), cx.values()) else {
+        return;
+    };
+    let mut threads = None;
+    let mut sizes: BTreeMap<VariableRef, Option<u64>> = BTreeMap::new();
+    for access in accesses.all() {
+        let Some(Provenance::Variable(variable)) = access.provenance else {
+            continue;
+        };
+        if !has_own_memory(cx, access) {
+            continue;
+        }
+        let size = *sizes
+            .entry(variable)
+            .or_insert_with(|| cx.layout(variable).and_then(|layout| layout.size));
+        let (Some(size), Some(address), Some(bytes)) = (size, access.address, access.bytes) else {
+            continue;
+        };
+        let Some(mut others) = other_terms(values, &address, variable) else {
+            continue;
+        };
+        let Some((name, _)) = cx.name_and_declaration(variable) else {
+            continue;
+        };
+        let object = Object { name, size, bytes };
+        findings.extend(if others.next().is_none() {
+            constant_finding(cx, access, &object, address.constant())
+        } else {
+            threads
+                .get_or_insert_with(|| cx.threads())
+                .as_mut()
+                .filter(|(threads, _)| threads.shape().is_required)
+                .and_then(|(threads, sets)| {
+                    thread_finding(cx, values, (threads, sets), access, &object, &address)
+                })
+        });
+    }
+}
+
+/// A variable, and the number of bytes of an access to it.
+struct Object<'a> {
+    name: Cow<'a, str>,
+    /// The bytes of the variable.
+    size: u64,
+    bytes: u64,
+}
+
+impl Object<'_> {
+    /// Returns `true` if an access at an offset reaches bytes outside of the variable.
+    fn is_outside(&self, offset: i64) -> bool {
+        let end = u64::try_from(offset)
+            .ok()
+            .and_then(|offset| offset.checked_add(self.bytes));
+        self.bytes > 0 && end.is_none_or(|end| end > self.size)
+    }
+}
+
+/// Returns `true` if an access is to memory of a variable of this CTA or thread.
+fn has_own_memory(cx: &FunctionContext<'_>, access: &Access) -> bool {
+    let is_of_variable = matches!(
+        access.space,
+        Space::State(space) if matches!(
+            space.base(),
+            StateSpace::Shared | StateSpace::Local | StateSpace::Global | StateSpace::Const
+        )
+    );
+    // Each lane gives the address of a row of a matrix, and has other bytes.
+    is_of_variable && !cx.facts().inst(access.inst).is_matrix_move()
+}
+
+/// Returns the terms of an address besides the start of a variable; `None` if it is not relative to the variable alone.
+fn other_terms<'v>(
+    values: &'v Values,
+    address: &'v Affine,
+    variable: VariableRef,
+) -> Option<impl Iterator<Item = AffineSymbolId> + 'v> {
+    let is_start = move |symbol| match values.symbol(symbol) {
+        Some(AffineSymbol::Variable(base)) => base == variable,
+        Some(AffineSymbol::Window(_)) => true,
+        _ => false,
+    };
+    let is_relative = address.terms().iter().any(|term| {
+        term.factor == 1 && values.symbol(term.symbol) == Some(AffineSymbol::Variable(variable))
+    });
+    let others = address.terms().iter().map(|term| term.symbol);
+    is_relative.then(|| others.filter(move |symbol| !is_start(*symbol)))
+}
+
+/// Returns the finding about an access at a constant offset.
+fn constant_finding(
+    cx: &FunctionContext<'_>,
+    access: &Access,
+    object: &Object<'_>,
+    offset: i64,
+) -> Option<Finding> {
+    if !object.is_outside(offset) {
+        return None;
+    }
+    let message = format!(
+        "`{}` accesses {} of `{}`, which has {}",
+        cx.mnemonic(access.inst),
+        range(object.bytes, offset),
+        object.name,
+        count(object.size),
+    );
+    let finding = cx.finding(Lint::OutOfBounds, Certainty::Definite, access.stmt, message);
+    Some(finding.with_help("correct the offset, or declare a larger variable"))
+}
+
+/// Returns the finding about an access whose offset is a function of the thread, if a thread that executes it reaches bytes outside of the variable.
+fn thread_finding(
+    cx: &FunctionContext<'_>,
+    values: &Values,
+    (threads, sets): (&mut ThreadValues<'_>, &[u128]),
+    access: &Access,
+    object: &Object<'_>,
+    address: &Affine,
+) -> Option<Finding> {
+    let parts = Parts::new(cx, values, threads, address)?;
+    let is_start = |symbol| {
+        matches!(
+            values.symbol(symbol),
+            Some(AffineSymbol::Variable(_) | AffineSymbol::Window(_))
+        )
+    };
+    let is_known =
+        parts.uniform_terms.keys().all(|symbol| is_start(*symbol)) && parts.counters.is_empty();
+    if !is_known {
+        return None;
+    }
+    let is_outside = |sample: usize| {
+        let offset = parts.by_sample.get(sample);
+        offset.is_some_and(|offset| object.is_outside(*offset))
+    };
+    if !(0..parts.by_sample.len()).any(is_outside) {
+        return None;
+    }
+    let inst = Reached {
+        stmt: access.stmt,
+        inst: access.inst,
+        facts: cx.facts().inst(access.inst),
+    };
+    let executing = ExecutingThreads::of(cx, threads, sets, &inst)?;
+    let sample = executing.samples().find(|sample| is_outside(*sample))?;
+    if !executing.is_exact {
+        return None;
+    }
+    let (thread, offset) = (threads.samples().get(sample)?, parts.by_sample.get(sample)?);
+    let message = format!(
+        "`{}` of thread {thread} accesses {} of `{}`, which has {}",
+        cx.mnemonic(access.inst),
+        range(object.bytes, *offset),
+        object.name,
+        count(object.size),
+    );
+    let finding = cx.finding(Lint::OutOfBounds, Certainty::Definite, access.stmt, message);
+    Some(finding.with_help(
+        "correct the offset, skip the access in this thread, or declare a larger variable",
+    ))
+}
+
+fn count(bytes: u64) -> String {
+    format!("{bytes} {}", if bytes == 1 { "byte" } else { "bytes" })
+}
+
+fn range(bytes: u64, offset: i64) -> String {
+    format!("{} at offset {offset}", count(bytes))
+}
