@@ -14,6 +14,7 @@ pub mod incremental;
 mod interprocedural;
 pub mod memory_access;
 pub mod module_analysis;
+pub mod partitions;
 pub mod provenance;
 pub mod threads;
 pub mod uniformity;

@@ -298,6 +298,7 @@ codes! {
     ReadOnlyLoad = 1522, "a non-coherent load of memory that the kernel writes";
     LocalMemory = 1523, "a variable that stays in local memory";
     ClusterMemory = 1524, "shared memory of another CTA that may not have started or may have exited";
+    BarrierProtocol = 1525, "arrivals and waits at barriers that do not match";
 }
 
 impl Code {

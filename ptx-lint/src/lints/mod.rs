@@ -2,6 +2,7 @@
 
 mod bank_conflict;
 mod barrier_divergence;
+mod barrier_protocol;
 mod cluster_memory;
 mod dead_code;
 mod dependent_launch;
@@ -269,6 +270,13 @@ lints! {
         name: "cluster-memory",
         code: ClusterMemory,
         check: cluster_memory::check,
+        inlining: Never,
+        needs: [],
+    }
+    BarrierProtocol {
+        name: "barrier-protocol",
+        code: BarrierProtocol,
+        check: barrier_protocol::check,
         inlining: Never,
         needs: [],
     }

@@ -174,4 +174,5 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX1522", include_str!("../../pages/PTX1522.md")),
     ("PTX1523", include_str!("../../pages/PTX1523.md")),
     ("PTX1524", include_str!("../../pages/PTX1524.md")),
+    ("PTX1525", include_str!("../../pages/PTX1525.md")),
 ];

@@ -1,0 +1,116 @@
+//! The problem that explains how an execution ended.
+
+use alloc::vec::Vec;
+
+use super::barriers::CLUSTER;
+use super::machine::{End, Machine, Wait};
+use super::{Problem, ProblemKind, Relation};
+
+impl Machine<'_> {
+    /// The problem of an execution in which no thread can go on.
+    pub(super) fn stalled(&self) -> End {
+        if let Some(problem) = self.problem_of_waits() {
+            return End::Problem(problem);
+        }
+        self.problem_of_objects()
+            .or_else(|| self.problem_of_barriers())
+            .map_or(End::Unknown, End::Problem)
+    }
+
+    /// A wait for an object that returned too early, or twice for one phase.
+    pub(super) fn problem_of_waits(&self) -> Option<Problem> {
+        self.objects.waits.iter().find_map(|(key, waited)| {
+            let object = self.objects.by_address.get(&key.address)?;
+            let copies_of_others = object.copying_warps & !(1 << key.warp.min(31));
+            let kind = if waited.is_early
+                && copies_of_others == object.copying_warps
+                && copies_of_others != 0
+            {
+                ProblemKind::EarlyWait
+            } else if waited.is_repeated && waited.phases < object.phase {
+                ProblemKind::RepeatedWait
+            } else {
+                return None;
+            };
+            Some(Problem {
+                stmt: key.stmt,
+                kind,
+                related: vec![(object.initialization, Relation::Initializes)],
+            })
+        })
+    }
+
+    /// The object for which groups wait for ever: preferably one at which nothing arrived.
+    fn problem_of_objects(&self) -> Option<Problem> {
+        let waits = || {
+            self.groups.iter().filter_map(|group| match group.wait {
+                Wait::Object { stmt, address, .. } => Some((stmt, address)),
+                _ => None,
+            })
+        };
+        let candidates = waits().filter_map(|(stmt, address)| {
+            Some((stmt, address, self.objects.by_address.get(&address)?))
+        });
+        let (stmt, address, object) = candidates.min_by_key(|(stmt, _, object)| {
+            let lacks_bytes = object.pending <= 0;
+            let is_partial = object.arrived() > 0;
+            let was_used = object.arrival.is_some();
+            (!lacks_bytes, !is_partial, was_used, *stmt)
+        })?;
+        let others = waits()
+            .filter(|(other, at)| *at == address && *other != stmt)
+            .map(|(other, _)| (other, Relation::Waits));
+        let mut related: Vec<_> = others.collect();
+        related.push((object.initialization, Relation::Initializes));
+        if object.pending <= 0 {
+            let missing = object.bytes?;
+            let expectation = object.expectation.unwrap_or(stmt);
+            related.push((stmt, Relation::Waits));
+            return Some(Problem {
+                stmt: expectation,
+                kind: ProblemKind::Bytes {
+                    phase: object.phase,
+                    missing,
+                },
+                related,
+            });
+        }
+        related.extend(object.arrival.map(|arrival| (arrival, Relation::Arrives)));
+        Some(Problem {
+            stmt,
+            kind: ProblemKind::PhaseNeverCompletes {
+                phase: object.phase,
+                count: object.count,
+                arrived: object.arrived(),
+            },
+            related,
+        })
+    }
+
+    /// The barrier at which groups wait for ever.
+    fn problem_of_barriers(&self) -> Option<Problem> {
+        let waits = || {
+            self.groups.iter().filter_map(|group| match group.wait {
+                Wait::Barrier { stmt, barrier, .. } => Some((stmt, barrier)),
+                _ => None,
+            })
+        };
+        // Without exceptions, threads of a barrier for all threads wait for those that wait elsewhere.
+        let (stmt, barrier) = waits().filter(|(_, barrier)| *barrier != CLUSTER).next()?;
+        let state = self.barriers.0.get(&barrier)?;
+        let mut others: Vec<_> = waits()
+            .filter(|(other, number)| *number == barrier && *other != stmt)
+            .map(|(other, _)| (other, Relation::Waits))
+            .collect();
+        others.dedup();
+        Some(Problem {
+            stmt,
+            kind: ProblemKind::BarrierNeverCompletes {
+                barrier,
+                count: state.expected(&self.live),
+                arrived: state.threads(),
+            },
+            related: others,
+        })
+    }
+}
