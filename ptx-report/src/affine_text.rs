@@ -72,8 +72,10 @@ impl<'a> AffineText<'a> {
     /// The text of a trip count: `10`, or `1 + max(0, (n - %tid.x)/256)`, where quotients are rounded up.
     #[must_use]
     pub fn trip_count(&self, count: &TripCount) -> String {
+        if let Some(count) = count.most_without_wrap() {
+            return count.to_string();
+        }
         let distance = match &count.count {
-            Count::Constant(count) => return count.to_string(),
             Count::Affine(distance) => distance,
             _ => return String::new(),
         };

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::cfg::{BlockId, Cfg};
 use crate::function_dataflow::FunctionDataflow;
 use crate::graph::LoopId;
-use crate::values::{Count, TripCount, Values};
+use crate::values::{TripCount, Values};
 
 /// A loop with a symbolic trip count, as a factor.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -143,8 +143,9 @@ const UNKNOWN: Executions = Executions {
 impl Executions {
     /// Multiplies by the trip count of a loop, without its last iteration for code after the exit.
     fn repeat(&mut self, id: LoopId, trip_count: Option<&TripCount>, without_last: bool) {
-        match trip_count.map(|c| &c.count) {
-            Some(Count::Constant(count)) => {
+        match trip_count.and_then(TripCount::most_without_wrap) {
+            Some(count) => {
+                self.is_exact &= trip_count.is_some_and(|count| !count.assumes_no_wrap());
                 let count = count.saturating_sub(without_last.into());
                 self.times = self.times.saturating_mul(count);
             }

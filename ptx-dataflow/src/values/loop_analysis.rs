@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::affine::{Affine, Need};
 use super::alignment::low_bits;
 use super::comparisons::{Comparison, Order};
-use super::interval::Interval;
+use super::interval::{Interval, truncate};
 use super::loop_facts::{Count, Distance, Induction, TripCount, repetitions};
 use super::number::Truth;
 use super::pass::Pass;
@@ -260,6 +260,20 @@ impl Pass<'_> {
             bound.min.min(bound.min + past),
             bound.max.max(bound.max + past),
         );
+        let difference = comparison.b.sub(&start, Need::Low(bits));
+        if let Some(difference) = difference.and_then(|difference| difference.as_number()) {
+            // The symbols cancel each other out, unless one of the two sums wraps around and the other one does not.
+            let difference = truncate(difference.into(), bits, true) as i64;
+            return Some(affine_trip_count(Distance {
+                start: Affine::number(0),
+                bound: Affine::number(difference),
+                step,
+                bits,
+                signed: true,
+                inclusive,
+                assumes_no_wrap: true,
+            }));
+        }
         Some(affine_trip_count(Distance {
             start,
             bound: comparison.b,

@@ -84,6 +84,27 @@ impl TripCount {
         }
     }
 
+    /// The maximum number of executions, also if it is only known under the assumption that no value wraps around before it reaches its bound.
+    ///
+    /// ```
+    /// use ptx_dataflow::function_dataflow::FunctionDataflow;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(
+    ///     b".version 8.0\n.target sm_80\n.entry k() { .reg .pred p; .reg .b32 i, n; mov.u32 i, %ctaid.x; shl.b32 i, i, 7; add.s32 n, i, 100;\n\
+    ///     LOOP: add.s32 i, i, 10; setp.lt.s32 p, i, n; @p bra LOOP; ret; }",
+    /// ).module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let function = FunctionDataflow::new(facts.function(module.function("k").unwrap()).unwrap());
+    /// let (id, _) = function.loops().iter().next().unwrap();
+    /// let count = function.values()?.trip_count(id).unwrap();
+    /// assert_eq!((count.most(), count.most_without_wrap(), count.assumes_no_wrap()), (None, Some(10), true));
+    /// # Ok::<(), ptx_dataflow::AnalysisError>(())
+    /// ```
+    #[must_use]
+    pub fn most_without_wrap(&self) -> Option<u64> {
+        self.evaluate(|_| None)
+    }
+
     /// Whether it assumes that a value does not wrap around before it reaches its bound.
     #[must_use]
     pub fn assumes_no_wrap(&self) -> bool {
