@@ -9,8 +9,8 @@ use once_cell::race::OnceBox;
 use ptx_dataflow::AnalysisError;
 use ptx_dataflow::function_dataflow::{FunctionDataflow, SavedDataflow};
 use ptx_dataflow::internals::{Cells, SsaGraph, meter, ssa_graph, ssa_with_cells, without_budget};
-use ptx_ir::Budget;
 use ptx_ir::facts::{FunctionFacts, StaleFacts, Stamp};
+use ptx_ir::{Budget, FunctionKind};
 
 use crate::asynchrony::{Violation, violations};
 use crate::memory_access::Accesses;
@@ -18,6 +18,7 @@ use crate::provenance::{CallSummaries, FunctionProvenance};
 use crate::ssa::Ssa;
 use crate::threads::{Evaluated, ThreadValues};
 use crate::uniformity::{FunctionUniformity, RegionGraphs, Stack};
+use crate::values::LaunchBounds;
 use crate::work::FunctionWork;
 
 pub use ptx_dataflow::function_dataflow::map_functions;
@@ -68,6 +69,7 @@ struct Results {
     ssa_with_cells: OnceBox<Result<Ssa, AnalysisError>>,
     ssa_graph_with_cells: OnceBox<SsaGraph>,
     uniformity: OnceBox<FunctionUniformity>,
+    uniformity_of_warps: OnceBox<FunctionUniformity>,
     thread_values: OnceBox<Evaluated>,
     violations: OnceBox<Vec<Violation>>,
 }
@@ -258,6 +260,23 @@ impl<'m> FunctionAnalysis<'m> {
     pub fn uniformity(&self) -> &FunctionUniformity {
         cached(&self.results.uniformity, || {
             FunctionUniformity::new(&self.without_budget())
+        })
+    }
+
+    /// The uniformity of values under the assumption that warps are rows of CTAs, unless a directive states the size of CTAs.
+    pub(crate) fn uniformity_of_warps(&self) -> &FunctionUniformity {
+        let is_kernel = self
+            .facts()
+            .module()
+            .functions()
+            .get(self.id())
+            .is_some_and(|function| function.kind == FunctionKind::Entry);
+        let is_required = LaunchBounds::of(self.facts()).threads.is_some();
+        if !is_kernel || is_required {
+            return self.uniformity();
+        }
+        cached(&self.results.uniformity_of_warps, || {
+            FunctionUniformity::of_warps(&self.without_budget())
         })
     }
 

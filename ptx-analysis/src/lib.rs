@@ -18,6 +18,7 @@ pub mod partitions;
 pub mod provenance;
 pub mod threads;
 pub mod uniformity;
+mod warps;
 pub mod work;
 
 /// The parts of this crate and of `ptx-dataflow` that only other crates of the project use. They may change at any time.

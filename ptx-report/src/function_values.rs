@@ -31,7 +31,7 @@ pub struct FunctionValues<'a> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TripCount {
-    /// The number of executions of the header each time the loop is entered, if it is constant.
+    /// The number of executions of the header each time the loop is entered, if it is constant (see `assumes_no_wrap`).
     pub count: Option<u64>,
     /// The trip count as a formula: `10`, or `1 + max(0, (n - %tid.x)/256)`.
     pub form: String,
@@ -50,10 +50,16 @@ pub struct Coalescing {
     pub pattern: Labeled<Pattern>,
     /// The stride in bytes from each lane to the next, if it is constant.
     pub stride: Option<i64>,
-    /// The number of 32-byte sectors, for global memory and unknown state spaces.
+    /// The number of 32-byte sectors, for global memory and unknown state spaces. If it depends on the address, the least number.
     pub sectors: Option<u64>,
+    /// The greatest number of sectors, if it differs from `sectors`: the position of the address in a sector is not known.
+    pub most_sectors: Option<u64>,
+    /// The number of passes over shared memory.
+    pub passes: Option<u64>,
     /// The number of passes over shared memory, divided by the number without bank conflicts.
     pub degree: Option<u64>,
+    /// The number of lanes that access memory, if it is known that they are fewer than the lanes of a warp.
+    pub active_lanes: Option<u32>,
     /// The assumptions on which the pattern depends.
     pub assumes: Vec<Assumption>,
     /// The maximum number of lanes of a warp that exist.
@@ -67,19 +73,22 @@ pub struct Coalescing {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Assumption {
-    /// CTAs have threads in one dimension only.
+    /// The size of CTAs in dimension x is a multiple of 32: warps are parts of rows.
     OneDimension,
     /// No narrow sum wraps around before it is widened.
     NoWrap,
+    /// Pointers that kernels get as parameters are aligned to 256 bytes, like allocations.
+    AlignedPointers,
 }
 
 impl Assumption {
-    /// `one_dimension` or `no_wrap`.
+    /// `one_dimension`, `no_wrap` or `aligned_pointers`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OneDimension => "one_dimension",
             Self::NoWrap => "no_wrap",
+            Self::AlignedPointers => "aligned_pointers",
         }
     }
 }
@@ -98,17 +107,33 @@ impl Coalescing {
         let assumptions = [
             (request.assumptions.one_dimension, Assumption::OneDimension),
             (request.assumptions.no_wrap, Assumption::NoWrap),
+            (
+                is_global && request.assumptions.aligned_pointers,
+                Assumption::AlignedPointers,
+            ),
         ];
+        let sectors = is_global.then(|| request.sector_range());
+        let passes = is_shared.then(|| request.passes());
+        let existing = request.lanes;
+        let lanes = match request.active_lanes() {
+            [] => existing,
+            [usual, ..] => usual.count_ones().min(existing),
+        };
         Some(Self {
             pattern: Labeled(request.pattern),
             stride: (request.pattern != Pattern::Scattered).then_some(request.offsets[1]),
-            sectors: is_global.then(|| request.sectors()),
-            degree: is_shared.then(|| request.degree()),
+            sectors: sectors.map(|range| range.least),
+            most_sectors: sectors
+                .filter(|range| range.most > range.least)
+                .map(|range| range.most),
+            passes: passes.map(|passes| passes.all),
+            degree: passes.map(|passes| passes.all.div_ceil(passes.least.max(1))),
+            active_lanes: (lanes < 32).then_some(lanes),
             assumes: assumptions
                 .into_iter()
                 .filter_map(|(is_assumed, assumption)| is_assumed.then_some(assumption))
                 .collect(),
-            lanes: request.lanes,
+            lanes,
         })
     }
 
@@ -168,7 +193,7 @@ impl<'a> FunctionValues<'a> {
     pub fn trip_count(&self, id: LoopId, text: &AffineText<'_>) -> Option<TripCount> {
         let count = self.values.trip_count(id)?;
         Some(TripCount {
-            count: count.most(),
+            count: count.most_without_wrap(),
             form: text.trip_count(count),
             exact: count.is_exact,
             assumes_no_wrap: count.assumes_no_wrap(),

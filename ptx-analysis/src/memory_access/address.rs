@@ -5,6 +5,7 @@ use ptx_ir::{InstId, Operand, StmtId};
 
 use super::{Access, Context};
 use crate::provenance::Pointer;
+use crate::ssa::ValueId;
 use crate::values::Affine;
 
 impl Context<'_> {
@@ -17,16 +18,9 @@ impl Context<'_> {
         access: MemoryAccess,
     ) -> Access {
         let address = self.address(stmt, &access);
-        let (form, bits) = match address {
-            Some((form, bits)) => (Some(form), bits),
-            None => (None, 64),
-        };
+        let form = address.map(|(form, _)| form);
         let pointer = self.provenance.access(stmt, number);
         let alignment = form.map_or(1, |f| self.values.alignment_of(&f).divisor());
-        let request = match (form, access.bytes) {
-            (Some(form), Some(bytes)) => self.request(&form, bits, bytes),
-            _ => None,
-        };
         Access {
             stmt,
             inst,
@@ -37,15 +31,27 @@ impl Context<'_> {
             address: form,
             provenance: pointer.and_then(|p| p.object),
             mismatch: self.provenance.mismatch(stmt, number),
-            request,
+            request: None,
         }
     }
 
     /// The address and its number of bits.
-    fn address(&self, stmt: StmtId, access: &MemoryAccess) -> Option<(Affine, u16)> {
+    pub(super) fn address(&self, stmt: StmtId, access: &MemoryAccess) -> Option<(Affine, u16)> {
         let offset = Affine::number(access.offset?);
+        let Some(place) = self.address_register(access) else {
+            let symbol = self.values.address_symbol(access.base?)?;
+            return Some((Affine::symbol(symbol).plus(&offset, 64)?, 64));
+        };
+        let value = self.address_value(stmt, place)?;
+        let bits = self.values.width(value);
+        let form = self.values.affine(value).plus(&offset, bits)?;
+        Some((form, bits))
+    }
+
+    /// The register with the base of an address.
+    pub(super) fn address_register(&self, access: &MemoryAccess) -> Option<RegisterComponent> {
         let pool = &self.facts.body().pool();
-        let place = match access.base? {
+        match access.base? {
             Operand::Reg(register) => Some(RegisterComponent::from(register)),
             Operand::Component(selector, vector) => match pool.get(vector) {
                 Operand::Reg(register) => Some(RegisterComponent {
@@ -55,16 +61,13 @@ impl Context<'_> {
                 _ => None,
             },
             _ => None,
-        };
-        let Some(place) = place else {
-            let symbol = self.values.address_symbol(access.base?)?;
-            return Some((Affine::symbol(symbol).plus(&offset, 64)?, 64));
-        };
+        }
+    }
+
+    /// The value that a statement reads from the register of an address.
+    pub(super) fn address_value(&self, stmt: StmtId, place: RegisterComponent) -> Option<ValueId> {
         let variable = self.analysis.variables().of(place).single()?;
-        let value = self.ssa.read(stmt, variable)?;
-        let bits = self.values.width(value);
-        let form = self.values.affine(value).plus(&offset, bits)?;
-        Some((form, bits))
+        self.ssa.read(stmt, variable)
     }
 
     /// The number of bytes of an access, if a register contains it and its value is known.

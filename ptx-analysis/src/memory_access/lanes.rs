@@ -1,10 +1,27 @@
 //! Access patterns: how the addresses of the lanes of a warp are related.
 
+use alloc::vec::Vec;
+
 use ptx_isa::SpecialReg;
 
 use super::Context;
 use super::requests::{LANES, Passes, existing_lanes, passes, sectors};
 use crate::values::{Affine, AffineSymbol, AffineSymbolId};
+use crate::warps::{Assumed, LaneAddresses, Masks};
+
+/// The alignment of allocations of global memory.
+const ALLOCATION: u64 = 256;
+/// The size of a sector of global memory, and of a word of shared memory.
+const SECTOR: u64 = 32;
+const WORD: u64 = 4;
+/// The size of a row of all banks of shared memory.
+const ROW: u64 = 128;
+/// The maximum number of bits that may be inverted in the addresses of all lanes.
+const MAX_INVERTED_BITS: u32 = 6;
+/// The maximum number of sets of lanes.
+const MAX_SETS: usize = 4;
+/// An address that is added to all distances, which may be negative.
+const ORIGIN: u64 = 1 << 40;
 
 /// The access pattern of the lanes of a warp.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -37,10 +54,22 @@ impl Pattern {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub struct Assumptions {
-    /// CTAs are one-dimensional.
+    /// The size of CTAs in dimension x is a multiple of 32.
     pub one_dimension: bool,
     /// No narrow sum wraps around before it is extended.
     pub no_wrap: bool,
+    /// Pointers that kernels get as parameters are aligned like allocations of global memory: to 256 bytes.
+    pub aligned_pointers: bool,
+}
+
+/// A range of counts.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct CountRange {
+    /// The least count.
+    pub least: u64,
+    /// The greatest count.
+    pub most: u64,
 }
 
 /// The memory request of a warp.
@@ -57,19 +86,56 @@ pub struct Request {
     pub bytes: u64,
     /// The assumptions on which this depends.
     pub assumptions: Assumptions,
+    /// The known part of the address of the first lane.
+    first: u64,
+    /// The bits that may be one in the unknown part of all addresses.
+    base: u64,
+    /// The bits that may be inverted in the known parts of all addresses.
+    inverted: u64,
+    /// The sets of lanes that may be active; empty sets follow the last one. If they are unknown, all lanes that exist.
+    sets: [u32; MAX_SETS],
+    are_sets_known: bool,
+    is_affine: bool,
 }
 
 impl Request {
-    /// The number of distinct 32-byte sectors, if all existing lanes are active and the lowest address is at the start of a sector.
+    /// The least number of distinct 32-byte sectors of a request of the usual lanes, over the positions in a sector that the address may have.
     #[must_use]
     pub fn sectors(&self) -> u64 {
-        sectors(&self.addresses(), self.bytes, self.existing())
+        self.sector_range().least
     }
 
-    /// The number of passes over shared memory, if all existing lanes are active.
+    /// The numbers of distinct 32-byte sectors that requests may need.
+    #[must_use]
+    pub fn sector_range(&self) -> CountRange {
+        self.range(SECTOR, |addresses, lanes| {
+            sectors(addresses, self.bytes, lanes)
+        })
+    }
+
+    /// The number of passes over shared memory. If it depends on the address, the most; the passes without conflicts are those of the same lanes.
     #[must_use]
     pub fn passes(&self) -> Passes {
-        passes(&self.addresses(), self.bytes, self.existing())
+        let mut most = Passes::default();
+        self.each_position(WORD, |addresses, lanes| {
+            let mut passes = passes(addresses, self.bytes, lanes);
+            if self.bytes > SECTOR {
+                // A block of memory needs a pass for each row of banks.
+                passes.least = passes.all;
+            }
+            if passes.all > most.all || most == Passes::default() {
+                most = passes;
+            }
+        });
+        most
+    }
+
+    /// The numbers of passes over shared memory that requests may need.
+    #[must_use]
+    pub fn pass_range(&self) -> CountRange {
+        self.range(WORD, |addresses, lanes| {
+            passes(addresses, self.bytes, lanes).all
+        })
     }
 
     /// The degree of bank conflicts: the ratio of the passes to the passes without bank conflicts.
@@ -79,18 +145,112 @@ impl Request {
         passes.all.div_ceil(passes.least.max(1))
     }
 
-    /// The set of the lanes that exist.
-    fn existing(&self) -> u32 {
-        existing_lanes(self.lanes)
+    /// The sets of lanes that may be active; empty if they are unknown.
+    #[must_use]
+    pub fn active_lanes(&self) -> &[u32] {
+        if !self.are_sets_known {
+            return &[];
+        }
+        let count = self
+            .sets
+            .iter()
+            .skip(1)
+            .take_while(|set| **set != 0)
+            .count()
+            + 1;
+        self.sets.get(..count).unwrap_or_default()
     }
 
-    /// The distances of the lanes from the lowest address.
-    fn addresses(&self) -> [u64; LANES] {
-        let existing = self.offsets.iter().take(self.lanes as usize);
-        let lowest = existing.min().copied().unwrap_or(0);
-        self.offsets
-            .map(|offset| offset.wrapping_sub(lowest) as u64)
+    /// Whether the addresses are affine in the indices of threads.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn is_affine(&self) -> bool {
+        self.is_affine
     }
+
+    /// Whether the addresses of lanes, of which the lanes of a set are active, may be those of the request.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn allows(&self, addresses: &[u64; LANES], lanes: u32) -> bool {
+        let first = lanes.trailing_zeros() as usize % LANES;
+        self.known_parts().any(|parts| {
+            (0..LANES)
+                .filter(|lane| lanes >> lane & 1 == 1)
+                .all(|lane| {
+                    let distance = parts[lane].wrapping_sub(parts[first]);
+                    addresses[lane] == addresses[first].wrapping_add(distance)
+                })
+        })
+    }
+
+    fn range(&self, unit: u64, count: impl Fn(&[u64; LANES], u32) -> u64) -> CountRange {
+        let mut range: Option<CountRange> = None;
+        self.each_position(unit, |addresses, lanes| {
+            let count = count(addresses, lanes);
+            let joined = range.get_or_insert(CountRange {
+                least: count,
+                most: count,
+            });
+            joined.least = joined.least.min(count);
+            joined.most = joined.most.max(count);
+        });
+        range.unwrap_or(CountRange { least: 0, most: 0 })
+    }
+
+    /// Calls `each` with addresses that requests may have, as far as their position in a unit matters, and with the active lanes.
+    fn each_position(&self, unit: u64, mut each: impl FnMut(&[u64; LANES], u32)) {
+        let existing = existing_lanes(self.lanes);
+        let [usual, others @ ..] = self.sets.map(|set| set & existing);
+        let alignment = if self.bytes.is_power_of_two() {
+            self.bytes.min(unit)
+        } else {
+            1
+        };
+        for parts in self.known_parts() {
+            let positions = subsets(self.base & (unit - 1));
+            let is_aligned = |position: &u64| {
+                let first = usual.trailing_zeros() as usize % LANES;
+                parts[first]
+                    .wrapping_add(*position)
+                    .is_multiple_of(alignment)
+            };
+            let are_any_aligned = positions.clone().any(|position| is_aligned(&position));
+            for position in positions {
+                if are_any_aligned && !is_aligned(&position) {
+                    continue;
+                }
+                let addresses = parts.map(|part| part.wrapping_add(position));
+                each(&addresses, usual);
+                for lanes in others {
+                    if lanes != 0 {
+                        each(&addresses, lanes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The known parts of the addresses, for each value of the bits that may be inverted.
+    fn known_parts(&self) -> impl Iterator<Item = [u64; LANES]> + '_ {
+        subsets(self.inverted).map(move |inverted| {
+            let parts = self
+                .offsets
+                .map(|offset| self.first.wrapping_add(offset as u64) ^ inverted);
+            let start = ORIGIN | parts[0] & (ROW - 1);
+            parts.map(|part| start.wrapping_add(part.wrapping_sub(parts[0])))
+        })
+    }
+}
+
+/// The integers whose one bits are in a mask, from zero on.
+fn subsets(mask: u64) -> impl Iterator<Item = u64> + Clone {
+    let mut next = Some(0u64);
+    core::iter::from_fn(move || {
+        let subset = next?;
+        let following = subset.wrapping_sub(mask) & mask;
+        next = (following != 0).then_some(following);
+        Some(subset)
+    })
 }
 
 /// The value of a symbol in the lanes of a warp.
@@ -103,41 +263,136 @@ enum LaneValue {
     Unknown,
 }
 
+/// The addresses of the lanes of a request, and how they were found.
+#[derive(Copy, Clone)]
+pub(super) struct Addresses {
+    pub(super) lanes: LaneAddresses,
+    pub(super) is_affine: bool,
+}
+
 impl Context<'_> {
-    pub(super) fn request(&self, form: &Affine, bits: u16, bytes: u64) -> Option<Request> {
+    /// The request for the addresses of lanes. `bits` is the number of bits of an address, `sets` the lanes that may be active.
+    pub(super) fn request(
+        &self,
+        addresses: &Addresses,
+        bits: u16,
+        bytes: u64,
+        sets: Option<Masks>,
+    ) -> Option<Request> {
+        let lanes = self.values.bounds().lanes();
+        let unused_bits = 64 - u32::from(bits.clamp(1, 64));
+        let first = addresses.lanes.offsets[0];
+        let offsets = addresses.lanes.offsets.map(|offset| {
+            let distance = offset.wrapping_sub(first) as i64;
+            distance << unused_bits >> unused_bits
+        });
+        let inverted = addresses.lanes.inverted;
+        if inverted.count_ones() > MAX_INVERTED_BITS {
+            return None;
+        }
+        let assumed = addresses.lanes.assumed;
+        let mut active = [0; MAX_SETS];
+        active[0] = u32::MAX;
+        let known_sets = sets.filter(|sets| sets.sets().iter().any(|set| *set != 0));
+        if let Some(known) = known_sets {
+            let mut sorted: Vec<u32> = known
+                .sets()
+                .iter()
+                .copied()
+                .filter(|set| *set != 0)
+                .collect();
+            sorted.sort_unstable_by_key(|set| core::cmp::Reverse(set.count_ones()));
+            active = [0; MAX_SETS];
+            for (slot, set) in active.iter_mut().zip(sorted) {
+                *slot = set;
+            }
+        }
+        let set_assumes = known_sets.map_or(Assumed::default(), |sets| sets.assumed);
+        Some(Request {
+            pattern: if inverted == 0 {
+                pattern(&offsets, lanes, bytes)
+            } else {
+                Pattern::Scattered
+            },
+            offsets,
+            lanes,
+            bytes,
+            assumptions: Assumptions {
+                one_dimension: assumed.shape || set_assumes.shape,
+                no_wrap: assumed.no_wrap || set_assumes.no_wrap,
+                aligned_pointers: assumed.alignment,
+            },
+            first,
+            base: addresses.lanes.base,
+            inverted,
+            sets: active,
+            are_sets_known: known_sets.is_some(),
+            is_affine: addresses.is_affine,
+        })
+    }
+
+    /// The addresses of lanes whose form is a sum of indices of threads and of numbers that are the same in a warp.
+    pub(super) fn affine_addresses(&self, form: &Affine, bits: u16) -> Option<Addresses> {
         let (form, no_wrap) = self.values.without_wrap(form, bits);
         let mut factors = [0i64; 3];
         let mut lane_factor = 0i64;
+        let mut common = Affine::number(form.constant());
+        let mut alignment = false;
         for term in form.terms() {
             match self.lane_value(term.symbol) {
-                LaneValue::Uniform => {}
+                LaneValue::Uniform if term.factor == 1 && self.is_pointer(term.symbol) => {
+                    alignment = true;
+                }
+                LaneValue::Uniform => {
+                    let symbol = Affine::symbol(term.symbol).multiple(term.factor, 64)?;
+                    common = common.plus(&symbol, 64)?;
+                }
                 LaneValue::Thread(dimension) => *factors.get_mut(dimension)? = term.factor,
                 LaneValue::Lane => lane_factor = term.factor,
                 LaneValue::Unknown => return None,
             }
         }
-        let lanes = self.values.bounds().lanes();
         let threads = self.values.bounds().threads;
         let depends_on_thread = factors != [0; 3];
-        let offsets = match threads {
+        let (offsets, mut base) = match threads {
             Some(threads) if depends_on_thread => offsets_in_cta(threads, factors)?,
-            _ => core::array::from_fn(|lane| (lane as i64).wrapping_mul(factors[0])),
+            _ => {
+                let offsets = core::array::from_fn(|lane| (lane as i64).wrapping_mul(factors[0]));
+                let [_, y, z] = factors.map(|factor| lowest_bit(factor as u64));
+                let x = lowest_bit(factors[0].wrapping_mul(LANES as i64) as u64);
+                (offsets, from_lowest(x | y | z))
+            }
         };
-        let unused_bits = 64 - u32::from(bits.clamp(1, 64));
-        let offsets = core::array::from_fn(|lane| {
-            let offset = offsets[lane].wrapping_add((lane as i64).wrapping_mul(lane_factor));
-            offset << unused_bits >> unused_bits
-        });
-        Some(Request {
-            pattern: pattern(&offsets, lanes, bytes),
-            offsets,
-            lanes,
-            bytes,
-            assumptions: Assumptions {
-                one_dimension: depends_on_thread && threads.is_none(),
-                no_wrap,
+        let low = self.values.alignment_of(&common);
+        if common.as_number().is_none() {
+            base |= u64::MAX.checked_shl(low.bits.into()).unwrap_or(0);
+        }
+        if alignment {
+            base |= !(ALLOCATION - 1);
+        }
+        let base = from_lowest(base);
+        Some(Addresses {
+            lanes: LaneAddresses {
+                offsets: core::array::from_fn(|lane| {
+                    let offset =
+                        offsets[lane].wrapping_add((lane as i64).wrapping_mul(lane_factor));
+                    (offset as u64).wrapping_add(low.residue)
+                }),
+                base,
+                inverted: 0,
+                assumed: Assumed {
+                    shape: depends_on_thread && threads.is_none(),
+                    no_wrap,
+                    alignment,
+                },
             },
+            is_affine: true,
         })
+    }
+
+    fn is_pointer(&self, symbol: AffineSymbolId) -> bool {
+        matches!(self.values.symbol(symbol), Some(AffineSymbol::Parameter { variable, offset, bytes: 8 })
+            if self.pointers.contains(&(variable, offset)))
     }
 
     fn lane_value(&self, symbol: AffineSymbolId) -> LaneValue {
@@ -157,8 +412,9 @@ impl Context<'_> {
     }
 }
 
-/// The offsets of the lanes in CTAs of a size; `None` if they differ between warps.
-fn offsets_in_cta(threads: [u32; 3], factors: [i64; 3]) -> Option<[i64; LANES]> {
+/// The offsets of the lanes in CTAs of a size, and the bits that may be one in the number that is added for other warps; `None` if the distances between lanes
+/// differ between warps.
+fn offsets_in_cta(threads: [u32; 3], factors: [i64; 3]) -> Option<([i64; LANES], u64)> {
     let [x, y, z] = threads.map(|n| i64::from(n.max(1)));
     let address = |thread: i64| {
         let index = [thread % x, thread / x % y, thread / x / y];
@@ -172,9 +428,27 @@ fn offsets_in_cta(threads: [u32; 3], factors: [i64; 3]) -> Option<[i64; LANES]> 
     };
     let offsets = warp_offsets(0);
     let thread_count = (x * y * z).min(1024);
-    (1..thread_count / LANES as i64)
-        .all(|warp| warp_offsets(warp * LANES as i64) == offsets)
-        .then_some(offsets)
+    let mut base = 0;
+    for warp in 1..thread_count / LANES as i64 {
+        let first = warp * LANES as i64;
+        if warp_offsets(first) != offsets {
+            return None;
+        }
+        base |= lowest_bit(address(first) as u64);
+    }
+    Some((offsets, from_lowest(base)))
+}
+
+const fn lowest_bit(bits: u64) -> u64 {
+    bits & bits.wrapping_neg()
+}
+
+/// All bits from the lowest one bit on.
+const fn from_lowest(bits: u64) -> u64 {
+    match bits {
+        0 => 0,
+        bits => u64::MAX << bits.trailing_zeros(),
+    }
 }
 
 fn pattern(offsets: &[i64; LANES], lanes: u32, bytes: u64) -> Pattern {

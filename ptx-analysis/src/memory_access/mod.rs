@@ -1,26 +1,29 @@
 //! Memory accesses of warps: the state space, the accessed object, the alignment, and the access pattern of the lanes.
 //!
 //! The address of an access is an affine form ([`crate::values`]). If all symbols in it except the thread indices are uniform in the warp, the distances
-//! between the addresses are known, and therefore the number of sectors of global memory or of passes over shared memory that a request needs.
+//! between the addresses are known, and therefore the number of sectors of global memory or of passes over shared memory that a request needs. Addresses with
+//! other operations on the indices, such as swizzles, are evaluated for the 32 lanes of a warp, and so are the lanes that execute an access.
 //!
-//! CTAs whose size no directive fixes are assumed to be one-dimensional, and 32-bit sums are assumed not to wrap around: [`Assumptions`] records
-//! where such an assumption was needed.
+//! CTAs whose size no directive fixes are assumed to have rows of whole warps, 32-bit sums are assumed not to wrap around, and pointers that kernels get as
+//! parameters to be aligned like allocations: [`Assumptions`] records where such an assumption was needed.
 
 mod address;
 mod lanes;
 mod loops;
 pub mod requests;
 mod vectors;
+mod warp_requests;
 
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space, Stamp};
 use ptx_ir::{InstId, StmtId, VarId};
 
-pub use lanes::{Assumptions, Pattern, Request};
+pub use lanes::{Assumptions, CountRange, Pattern, Request};
 pub use vectors::Adjacent;
 
 use crate::cfg::BlockId;
+use crate::function_analysis::FunctionAnalysis;
 use crate::function_dataflow::FunctionDataflow;
 use crate::provenance::{FunctionProvenance, Pointer};
 use crate::ssa::Ssa;
@@ -98,20 +101,22 @@ pub struct Accesses {
 impl Accesses {
     /// Analyzes the reachable accesses of a function, with the provenance of addresses.
     pub(crate) fn new(
-        analysis: &FunctionDataflow<'_>,
+        function: &FunctionAnalysis<'_>,
         ssa: &Ssa,
         values: &Values,
         provenance: &FunctionProvenance,
     ) -> Self {
-        ptx_dataflow::internals::record_build("accesses", analysis.facts());
+        ptx_dataflow::internals::record_build("accesses", function.facts());
+        let analysis: &FunctionDataflow<'_> = function;
         let facts = analysis.facts();
-        let context = Context {
+        let mut context = Context {
             facts,
             analysis,
             ssa,
             values,
             provenance,
             uniform_loops: loops::uniform(analysis, ssa, values),
+            pointers: Vec::new(),
         };
         let mut all = Vec::new();
         for (id, block) in analysis.cfg().blocks() {
@@ -125,6 +130,8 @@ impl Accesses {
                 );
             }
         }
+        context.pointers = pointers(&all);
+        context.add_requests(function, &mut all);
         let [adjacent, likely_adjacent] = vectors::adjacent(&context, &all);
         Self {
             stamp: Stamp::of(facts),
@@ -183,6 +190,18 @@ fn first_accesses(all: &[Access]) -> Vec<(StmtId, u32)> {
     first
 }
 
+/// The parameters that accesses point to: variables with the offsets of pointers.
+fn pointers(all: &[Access]) -> Vec<(VarId, u32)> {
+    let parameters = all.iter().filter_map(|access| match access.provenance? {
+        Provenance::Parameter { variable, offset } => Some((variable, offset)),
+        _ => None,
+    });
+    let mut pointers: Vec<(VarId, u32)> = parameters.collect();
+    pointers.sort_unstable();
+    pointers.dedup();
+    pointers
+}
+
 /// The results of the analyses that this one uses.
 struct Context<'a> {
     facts: FunctionFacts<'a>,
@@ -192,6 +211,8 @@ struct Context<'a> {
     provenance: &'a FunctionProvenance,
     /// For each loop, whether the lanes of a warp stay converged in it.
     uniform_loops: Vec<bool>,
+    /// The parameters that accesses point to: variables with the offsets of pointers.
+    pointers: Vec<(VarId, u32)>,
 }
 
 impl Context<'_> {

@@ -10,6 +10,9 @@ use ptx_isa::{Directive, SpecialReg, StateSpace, Uniformity};
 use super::synchronization::{Before, Synchronization};
 use super::words;
 
+/// The largest size in each dimension. Only whether warps are rows of dimension x follows from it.
+const WHOLE_WARPS: [u64; 3] = [1024, 1024, 64];
+
 /// The header of a function, and the join of all of its calls or launches.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
@@ -55,6 +58,13 @@ impl Context {
     /// The threads of a CTA in each dimension, if the kernel requires them.
     pub(super) const fn threads(&self) -> Option<[u64; 3]> {
         self.threads
+    }
+
+    /// Assumes that dimension x of CTAs is a multiple of 32, if the kernel does not require a size.
+    pub(super) const fn assume_whole_warps(&mut self) {
+        if self.threads.is_none() {
+            self.threads = Some(WHOLE_WARPS);
+        }
     }
 
     /// The uniformity of an unknown value.

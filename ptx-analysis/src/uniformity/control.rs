@@ -106,6 +106,16 @@ impl<'a> Control<'a> {
         join.copied().unwrap_or(Uniformity::Varying)
     }
 
+    /// For each block the uniformity of the path to it.
+    pub(super) fn joins(&self) -> &[Uniformity] {
+        &self.joins
+    }
+
+    /// For each loop the uniformity of the number of iterations.
+    pub(super) fn exits(&self) -> &[Uniformity] {
+        &self.exits
+    }
+
     /// For each loop the group in which threads that meet in it are in the same iteration.
     pub(super) fn in_step(&self) -> &[Uniformity] {
         &self.in_step

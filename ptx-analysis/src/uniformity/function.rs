@@ -111,6 +111,8 @@ fn uniformity(evaluation: &Evaluation<'_>) -> FunctionUniformity {
         guards,
         blocks: evaluation.executions.clone(),
         branches: evaluation.branches.clone(),
+        joins: evaluation.control.joins().to_vec(),
+        exits: evaluation.control.exits().to_vec(),
     }
 }
 

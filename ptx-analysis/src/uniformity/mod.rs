@@ -78,6 +78,7 @@ pub use ptx_isa::Uniformity;
 
 use crate::cfg::BlockId;
 use crate::function_analysis::{FunctionAnalysis, map_functions};
+use crate::graph::LoopId;
 use crate::incremental::EvaluationLimit;
 use crate::module_analysis::ModuleAnalysis;
 use crate::reg_lanes::VariableId;
@@ -122,6 +123,10 @@ pub struct FunctionUniformity {
     blocks: Vec<Uniformity>,
     /// The choices of successors of blocks, by their numbers.
     branches: Vec<Uniformity>,
+    /// The paths to blocks, by their numbers.
+    joins: Vec<Uniformity>,
+    /// The numbers of iterations after which threads leave loops, by the numbers of [`loop_forest`](crate::function_dataflow::FunctionDataflow::loop_forest).
+    exits: Vec<Uniformity>,
 }
 
 impl FunctionUniformity {
@@ -132,6 +137,14 @@ impl FunctionUniformity {
         if context.kind != FunctionKind::Entry {
             context.give_up();
         }
+        analyze(function, &context, &Callees::UNKNOWN).uniformity
+    }
+
+    /// Analyzes a kernel alone. If no directive states the size of CTAs, dimension x is assumed to be a multiple of 32.
+    pub(crate) fn of_warps(function: &FunctionAnalysis<'_>) -> Self {
+        let mut context = Context::new(function.facts(), function.id());
+        context.cells = function.stack().cells.clone();
+        context.assume_whole_warps();
         analyze(function, &context, &Callees::UNKNOWN).uniformity
     }
 
@@ -169,6 +182,18 @@ impl FunctionUniformity {
     #[must_use]
     pub fn branch(&self, block: BlockId) -> Uniformity {
         let uniformity = self.branches.get(block.as_u32() as usize);
+        uniformity.copied().unwrap_or(Uniformity::Varying)
+    }
+
+    /// The uniformity of the path to a block: of the choice of the arguments of its phis.
+    pub(crate) fn join(&self, block: BlockId) -> Uniformity {
+        let uniformity = self.joins.get(block.as_u32() as usize);
+        uniformity.copied().unwrap_or(Uniformity::Varying)
+    }
+
+    /// The uniformity of the number of iterations after which threads leave a loop of the loop forest.
+    pub(crate) fn exit(&self, id: LoopId) -> Uniformity {
+        let uniformity = self.exits.get(id.as_u32() as usize);
         uniformity.copied().unwrap_or(Uniformity::Varying)
     }
 }

@@ -62,15 +62,19 @@ fn relations_of_lanes() {
         let body = format!("mad.wide.u32 %d2, %r1, {factor}, %d0;\nld.global.{load} %r3, [%d2+4];");
         request("", &body)
     };
-    assert_eq!(global("4", "u32"), Some((Pattern::Consecutive, 4, 1)));
-    assert_eq!(global("2", "u16"), Some((Pattern::Consecutive, 2, 1)));
+    // The first address is not at the start of a sector.
+    assert_eq!(global("4", "u32"), Some((Pattern::Consecutive, 5, 1)));
+    assert_eq!(global("2", "u16"), Some((Pattern::Consecutive, 3, 1)));
     assert_eq!(global("0", "u32"), Some((Pattern::Uniform, 1, 1)));
     assert_eq!(global("32", "u32"), Some((Pattern::Strided(32), 32, 8)));
     let product = "mul.lo.s32 %r3, %r1, %r0;\nmul.wide.s32 %d2, %r3, 4;\nadd.s64 %d2, %d2, %d0;\nld.global.u32 %r3, [%d2];";
     assert_eq!(request("", product), None);
     let loaded =
         "ld.global.u32 %r3, [%d0];\nmad.wide.u32 %d2, %r3, 4, %d0;\nld.global.u32 %r3, [%d2];";
-    assert_eq!(request("", loaded), None);
+    assert_eq!(request("", loaded), Some((Pattern::Uniform, 1, 1)));
+    let loaded = loaded.replacen("[%d0]", "[%d3]", 1);
+    let loaded = format!("mad.wide.u32 %d3, %r1, 4, %d0;\n{loaded}");
+    assert_eq!(request("", &loaded), None);
 }
 
 #[test]
@@ -144,7 +148,101 @@ fn loops_that_lanes_repeat_together() {
     };
     let found = request("", &body("10"));
     assert_eq!(found, Some((Pattern::Consecutive, 4, 1)));
-    assert_eq!(request("", &body("%r1")), None);
+    // Lanes that are in the loop are in the same iteration.
+    assert_eq!(request("", &body("%r1")), found);
+    let after = body("%r1").replace(
+        "@%c0 bra L;",
+        "@%c0 bra L;\nmad.wide.u32 %d2, %r3, 128, %d0;\nld.global.u32 %r4, [%d2];",
+    );
+    assert_eq!(request("", &after), None);
+    let after = after.replace("%r1;", "10;");
+    assert_eq!(request("", &after), Some((Pattern::Uniform, 1, 1)));
+}
+
+/// The degree of the bank conflicts of an access to `s` at an offset that instructions compute in `%r3`.
+fn degree(directives: &str, offset: &str) -> Option<u64> {
+    let body =
+        format!("{offset}\nmov.u32 %r4, s;\nadd.u32 %r4, %r4, %r3;\nld.shared.u32 %r5, [%r4];");
+    request(directives, &body).map(|(_, _, degree)| degree)
+}
+
+#[test]
+fn bits_of_lanes() {
+    for directives in ["", ".reqntid 256", ".maxntid 128, 1, 1"] {
+        let degree = |offset| degree(directives, offset);
+        let rows = "and.b32 %r3, %r1, 31;\nshl.b32 %r3, %r3, 7;";
+        assert_eq!(degree(rows), Some(32));
+        // A transposition of which the columns are exchanged.
+        let swizzled = "and.b32 %r3, %r1, 31;\nxor.b32 %r5, %r3, 9;\nshl.b32 %r3, %r3, 7;\nshl.b32 %r5, %r5, 2;\nor.b32 %r3, %r3, %r5;";
+        assert_eq!(degree(swizzled), Some(1));
+        // Bits of the number of the warp are exclusive-ored with those of the lane.
+        let warp = "shr.u32 %r5, %r1, 5;\nxor.b32 %r3, %r1, %r5;\nand.b32 %r3, %r3, 31;\nshl.b32 %r3, %r3, 3;";
+        assert_eq!(degree(warp), Some(2));
+        let lookup = "shr.u32 %r5, %r1, 3;\nlop3.b32 %r3, %r1, %r5, 7, 0x78;\nand.b32 %r3, %r3, 31;\nshl.b32 %r3, %r3, 2;";
+        assert_eq!(degree(lookup), Some(1));
+        let inserted = "bfi.b32 %r3, %r1, 0, 7, 3;\nshl.b32 %r3, %r3, 2;";
+        assert_eq!(degree(inserted), Some(8));
+        let extracted = "bfe.u32 %r3, %r1, 1, 4;\nshl.b32 %r3, %r3, 3;";
+        assert_eq!(degree(extracted), Some(1));
+        let bytes = "prmt.b32 %r3, %r1, 0, 0x4440;\nand.b32 %r3, %r3, 31;\nshl.b32 %r3, %r3, 4;";
+        assert_eq!(degree(bytes), Some(4));
+        let selected = "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %c0, %r3, 0;\nselp.b32 %r3, 0, 128, %c0;";
+        assert_eq!(degree(selected), Some(2));
+        let exchanged =
+            "shfl.sync.bfly.b32 %r3, %r1, 16, 31, -1;\nand.b32 %r3, %r3, 31;\nshl.b32 %r3, %r3, 5;";
+        assert_eq!(degree(exchanged), Some(8));
+        let packed = "mov.b64 %d3, {%r1, %r0};\nmov.b64 {%r3, _}, %d3;\nand.b32 %r3, %r3, 31;\nshl.b32 %r3, %r3, 6;";
+        assert_eq!(degree(packed), Some(16));
+        // A loaded number is known only where it is the same in a warp.
+        assert_eq!(
+            degree("ld.global.u32 %r3, [%d0];\nand.b32 %r3, %r3, 124;"),
+            Some(1)
+        );
+        let loaded =
+            "mad.wide.u32 %d2, %r1, 4, %d0;\nld.global.u32 %r3, [%d2];\nand.b32 %r3, %r3, 124;";
+        assert_eq!(degree(loaded), None);
+    }
+    // The indices of 24 threads in a row have different distances in each warp.
+    assert_eq!(degree(".reqntid 24, 8", "and.b32 %r3, %r1, 7;"), None);
+}
+
+#[test]
+fn lanes_that_are_active() {
+    let active = |body: &str| {
+        let (all, _) = accesses(".reqntid 256", body);
+        let request = all.last().unwrap().request.unwrap();
+        (request.active_lanes().to_vec(), request.sectors())
+    };
+    let load = "mad.wide.u32 %d2, %r1, 4, %d0;\n@%c0 ld.global.u32 %r3, [%d2];";
+    assert_eq!(active(&load.replace("@%c0 ", "")), (vec![u32::MAX], 4));
+    let guarded = |condition: &str| active(&format!("{condition}\n{load}"));
+    // Only some lanes of the first warp.
+    assert_eq!(guarded("setp.lt.u32 %c0, %r1, 16;"), (vec![0xffff], 2));
+    assert_eq!(guarded("setp.eq.u32 %c0, %r1, 0;"), (vec![1], 1));
+    assert_eq!(
+        guarded("and.b32 %r3, %r1, 8;\nsetp.ne.u32 %c0, %r3, 0;"),
+        (vec![0xff00_ff00], 2)
+    );
+    assert_eq!(guarded("setp.lt.u32 %c0, %r1, 64;"), (vec![u32::MAX], 4));
+    assert_eq!(guarded("setp.lt.u32 %c0, %r1, %r0;"), (vec![], 4));
+    let branch = "setp.ge.u32 %c0, %r1, 8;\n@%c0 bra L;\nmad.wide.u32 %d2, %r1, 4, %d0;\nld.global.u32 %r3, [%d2];\nL:";
+    assert_eq!(active(branch), (vec![0xff], 1));
+    let met = "setp.ge.u32 %c0, %r1, 8;\n@%c0 bra L;\nmov.u32 %r4, 1;\nL: mad.wide.u32 %d2, %r1, 4, %d0;\nld.global.u32 %r3, [%d2];";
+    assert_eq!(active(met), (vec![u32::MAX], 4));
+}
+
+#[test]
+fn positions_of_addresses_in_sectors() {
+    let range = |body: &str| {
+        let (all, _) = accesses(".reqntid 256", body);
+        let range = all.last().unwrap().request.unwrap().sector_range();
+        (range.least, range.most)
+    };
+    let row = "mul.wide.u32 %d2, %r0, 4;\nadd.u64 %d2, %d2, %d0;\nmad.wide.u32 %d2, %r1, 4, %d2;\nld.global.u32 %r3, [%d2];";
+    assert_eq!(range(row), (4, 5));
+    assert_eq!(range(&row.replace("%r0, 4", "%r0, 128")), (4, 4));
+    let row = "mad.wide.u32 %d2, %r1, 8, %d1;\nld.global.v2.u32 {%r3, %r4}, [%d2];";
+    assert_eq!(range(row), (8, 8));
 }
 
 #[test]

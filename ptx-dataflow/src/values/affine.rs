@@ -122,6 +122,13 @@ impl Affine {
         Some(sum.modulo(bits))
     }
 
+    /// The product with a number modulo a power of two.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn multiple(&self, factor: i64, bits: u16) -> Option<Self> {
+        self.times(factor, Need::Low(bits))
+    }
+
     /// The form without its constant.
     #[doc(hidden)]
     #[must_use]

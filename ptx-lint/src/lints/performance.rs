@@ -97,7 +97,8 @@ impl Lanes {
             access.access.bytes?
         };
         let is_required = threads.shape().is_required;
-        let (offsets, assumes_one_dimension, depends_on_size) = match access.request {
+        let request = access.request.filter(|request| request.is_affine());
+        let (offsets, assumes_one_dimension, depends_on_size) = match request {
             Some(request) => (request.offsets, request.assumptions.one_dimension, false),
             None => {
                 let values = cx.values()?;
@@ -119,7 +120,7 @@ impl Lanes {
             mask,
             existing,
             bytes,
-            is_affine: access.request.is_some(),
+            is_affine: request.is_some(),
             assumes_one_dimension,
             depends_on_size,
         })

@@ -116,7 +116,7 @@ pub struct InstructionResults<'a> {
     pub coalescing: Option<Labeled<Pattern>>,
     /// The bytes from the address of each lane to the next.
     pub stride: Option<i64>,
-    /// The number of 32-byte sectors that a request of all lanes needs, if the lowest address is at a sector boundary.
+    /// The number of 32-byte sectors that a request needs; the least number if it depends on the position of the address in a sector.
     pub sectors: Option<u64>,
     /// For shared memory, the number of passes divided by the number without bank conflicts.
     pub degree: Option<u64>,

@@ -1,7 +1,7 @@
 //! The accesses of warps to memory, compared with what the analysis knows of them.
 
 use ptx_analysis::memory_access::requests::{LANES, passes, sectors};
-use ptx_analysis::memory_access::{Access, Provenance, Request};
+use ptx_analysis::memory_access::{Access, CountRange, Provenance, Request};
 use ptx_analysis::values::{AffineSymbol, VariableRef};
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
@@ -107,18 +107,18 @@ impl Threads<'_> {
             return Some("variable");
         }
         let request = access.request.as_ref()?;
-        let flat = self.block[1] == 1 && self.block[2] == 1;
-        if request.assumptions.one_dimension && !flat {
+        let has_whole_rows = self.block[0].is_multiple_of(LANES as u32);
+        if request.assumptions.one_dimension && !has_whole_rows {
             return None;
         }
-        let is_right = self.request(request, access.access.bytes?, addresses);
+        let problem = self.request(request, addresses);
         if request.assumptions.no_wrap {
             self.checked.assumed_requests += 1;
-            self.checked.wrapped_requests += u64::from(!is_right);
+            self.checked.wrapped_requests += u64::from(problem.is_some());
             return None;
         }
         self.checked.requests += 1;
-        (!is_right).then_some("request")
+        problem
     }
 
     /// Whether lanes access the variable that is claimed, or what is beyond the end of it and in no other one.
@@ -170,25 +170,32 @@ impl Threads<'_> {
         true
     }
 
-    /// Whether lanes access memory as is predicted, with as many sectors and passes.
-    fn request(&self, request: &Request, bytes: u64, addresses: &Addresses) -> bool {
-        let first = addresses.mask.trailing_zeros() as usize;
-        let predicted: [u64; LANES] = core::array::from_fn(|lane| {
-            let offset = request.offsets[lane].wrapping_sub(request.offsets[first]);
-            addresses.at[first].wrapping_add(offset as u64)
-        });
+    /// The part of the prediction of a request that differs: the addresses of the lanes, the active lanes, or the counts of sectors and passes.
+    fn request(&mut self, request: &Request, addresses: &Addresses) -> Option<&'static str> {
         let mask = addresses.mask;
-        let same =
-            (0..LANES).all(|lane| mask >> lane & 1 == 0 || predicted[lane] == addresses.at[lane]);
-        if !same {
-            return false;
+        if !request.allows(&addresses.at, mask) {
+            return Some("request");
         }
-        let lowest = addresses.at.iter().min().copied().unwrap_or(0);
-        let whole = mask == u32::MAX && lowest.is_multiple_of(128);
-        let counted = (
-            sectors(&addresses.at, bytes, mask),
-            passes(&addresses.at, bytes, mask),
-        );
-        !whole || counted == (request.sectors(), request.passes())
+        let sets = request.active_lanes();
+        let threads: u32 = self.block.iter().product();
+        let is_predicted = match sets {
+            [] => mask == u32::MAX,
+            sets => sets.contains(&mask),
+        };
+        if !is_predicted {
+            let is_whole = threads.is_multiple_of(LANES as u32);
+            return (is_whole && !sets.is_empty()).then_some("lanes");
+        }
+        self.checked.counted_requests += 1;
+        let is_in = |count: u64, range: CountRange| (range.least..=range.most).contains(&count);
+        let counted = sectors(&addresses.at, request.bytes, mask);
+        if addresses.space == StateSpace::Global && !is_in(counted, request.sector_range()) {
+            return Some("sectors");
+        }
+        let counted = passes(&addresses.at, request.bytes, mask).all;
+        if addresses.space == StateSpace::Shared && !is_in(counted, request.pass_range()) {
+            return Some("passes");
+        }
+        None
     }
 }

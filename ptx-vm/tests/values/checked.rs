@@ -24,6 +24,8 @@ pub(crate) struct Checked {
     /// Steps with accesses to variables and allocations that are known.
     pub(crate) variables: u64,
     pub(crate) requests: u64,
+    /// Those whose sectors or passes were compared.
+    pub(crate) counted_requests: u64,
     /// Those whose addresses are known if nothing wraps.
     pub(crate) assumed_requests: u64,
     pub(crate) wrapped_requests: u64,
@@ -60,6 +62,7 @@ impl Checked {
         self.pointers += other.pointers;
         self.variables += other.variables;
         self.requests += other.requests;
+        self.counted_requests += other.counted_requests;
         self.assumed_requests += other.assumed_requests;
         self.wrapped_requests += other.wrapped_requests;
 
@@ -73,7 +76,7 @@ impl fmt::Display for Checked {
             f,
             "{} launches, {} observations: {} forms of {} values, {} intervals, {} alignments, {} trip counts; \
              {} forms if nothing wraps, {} of them wrapped; {} accesses: {} generic ones in known spaces, {} of known pointers, {} of known variables, \
-             {} requests, {} if nothing wraps, {} of them wrapped",
+             {} requests, {} of them counted, {} if nothing wraps, {} of them wrapped",
             self.launches,
             self.observations(),
             self.composed,
@@ -88,6 +91,7 @@ impl fmt::Display for Checked {
             self.pointers,
             self.variables,
             self.requests,
+            self.counted_requests,
             self.assumed_requests,
             self.wrapped_requests
         )

@@ -87,6 +87,24 @@ fn shared_corpus_values() {
     assert_true(&checked, 10_000_000);
 }
 
+/// Kernels of current compilers beside the repository, whose addresses are swizzled: requests of warps in four launches each.
+#[test]
+#[ignore = "it needs the kernels beside the repository, and takes minutes"]
+fn shared_corpus_requests_of_modern_kernels() {
+    let mut checked = Checked::default();
+    let folder = files::beside("modern/kernels");
+    let entries = std::fs::read_dir(&folder).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let module = ptx_parse::parse(&std::fs::read(&path).unwrap()).module;
+        kernels::run_all(&name, &module, &SHAPES, 40_000, &mut checked);
+    }
+    assert_true(&checked, 100_000);
+    assert!(checked.counted_requests > 100_000, "{checked}");
+}
+
 #[test]
 fn values_of_random_kernels() {
     let mut checked = Checked::default();
