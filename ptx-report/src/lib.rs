@@ -36,6 +36,7 @@ pub mod instruction_facts;
 pub mod labels;
 #[doc(hidden)]
 pub mod launch_log;
+pub mod occupancy;
 pub mod operand_text;
 pub mod page;
 pub mod records;

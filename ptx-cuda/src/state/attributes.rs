@@ -4,6 +4,7 @@ use ptx_dataflow::function_dataflow::FunctionDataflow;
 use ptx_ir::facts::ModuleFacts;
 
 use super::linkers::directive_limit;
+use super::occupancy::limits;
 use super::{Driver, Kernel};
 use crate::config::Capability;
 use crate::handles::Raw;
@@ -14,23 +15,14 @@ const DEVICE_ATTRIBUTES: &str = include_str!("../../api/device_attributes.txt");
 /// One more than the number of the last attribute of devices.
 const DEVICE_ATTRIBUTE_COUNT: u32 = 149;
 
-/// The shared memory in bytes of a multiprocessor, of which 1 KiB is reserved for each block. Programming guide, table of compute capabilities.
-pub(crate) const fn shared_of_multiprocessor(capability: Capability) -> u32 {
-    1024 * match (capability.major, capability.minor) {
-        (7, 5) => 64,
-        (7, _) => 96,
-        (8, 0) => 164,
-        (8, 7) => 164,
-        (8, _) => 100,
-        (9..=11, _) => 228,
-        _ => 100,
-    }
+/// The shared memory in bytes of a multiprocessor.
+pub(crate) fn shared_of_multiprocessor(capability: Capability) -> u32 {
+    limits(capability).shared
 }
 
 /// The shared memory in bytes that a block may have.
-pub(crate) const fn shared_of_block(capability: Capability) -> u32 {
-    let reserved = if capability.major >= 8 { 1024 } else { 0 };
-    shared_of_multiprocessor(capability) - reserved
+pub(crate) fn shared_of_block(capability: Capability) -> u32 {
+    limits(capability).shared_of_block()
 }
 
 /// The value of an attribute of the device.
@@ -52,12 +44,8 @@ pub(crate) fn attribute(driver: &Driver, number: u32) -> Outcome<i32> {
         Some("multiprocessors") => driver.config.multiprocessors as i32,
         Some("shared_of_multiprocessor") => shared_of_multiprocessor(capability) as i32,
         Some("shared_of_block") => shared_of_block(capability) as i32,
-        Some("threads_of_multiprocessor") => {
-            32 * super::occupancy::warps_of_multiprocessor(capability) as i32
-        }
-        Some("blocks_of_multiprocessor") => {
-            super::occupancy::blocks_of_multiprocessor(capability) as i32
-        }
+        Some("threads_of_multiprocessor") => 32 * limits(capability).warps as i32,
+        Some("blocks_of_multiprocessor") => limits(capability).blocks as i32,
         Some("clusters") => (capability.major >= 9).into(),
         // Programs may request that the cache keeps data, which has no effect here.
         Some("persisting_cache") if capability.major >= 8 => 30 << 20,

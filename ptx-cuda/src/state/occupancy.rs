@@ -1,5 +1,7 @@
 //! Occupancy: how many blocks of a kernel a multiprocessor runs at the same time, from the limits that the programming guide states for each compute capability.
 
+use ptx_report::occupancy::{BlockNeeds, MultiprocessorLimits, Occupancy};
+
 use super::Driver;
 use super::attributes::{kernel_attribute, shared_of_block, shared_of_multiprocessor};
 use crate::config::Capability;
@@ -8,12 +10,6 @@ use crate::status::{Outcome, Status};
 
 /// The threads of a warp.
 const WARP_THREADS: u32 = 32;
-/// The registers of a multiprocessor, and the most of a block.
-const REGISTERS: u32 = 64 << 10;
-/// The registers that are allocated together for a warp.
-const REGISTER_UNIT: u32 = 256;
-/// The number of warps of a block is rounded up to a multiple of this, for registers.
-const WARP_UNIT: u32 = 4;
 /// The blocks of a cluster that every device with clusters runs.
 const PORTABLE_CLUSTER: u32 = 8;
 /// The blocks of a cluster with the attribute for sizes that are not portable.
@@ -21,64 +17,10 @@ const LARGEST_CLUSTER: u32 = 16;
 /// The number of multiprocessors that can run blocks of a cluster together.
 const CLUSTER_MULTIPROCESSORS: u32 = 16;
 
-/// The warps that a multiprocessor runs.
-pub(crate) const fn warps_of_multiprocessor(capability: Capability) -> u32 {
-    match (capability.major, capability.minor) {
-        (7, 5) => 32,
-        (8, 0) => 64,
-        (8 | 12, _) => 48,
-        _ => 64,
-    }
-}
-
-/// The blocks that a multiprocessor runs.
-pub(crate) const fn blocks_of_multiprocessor(capability: Capability) -> u32 {
-    match (capability.major, capability.minor) {
-        (7, 5) => 16,
-        (8, 6 | 7) => 16,
-        (8, 9) | (11 | 12, _) => 24,
-        _ => 32,
-    }
-}
-
-/// The bytes of shared memory that are allocated together.
-const fn shared_unit(capability: Capability) -> u32 {
-    if capability.major >= 8 { 128 } else { 256 }
-}
-
-/// The resources that a block of a kernel needs.
-#[derive(Copy, Clone, Debug)]
-struct BlockNeeds {
-    threads: u32,
-    registers_of_thread: u32,
-    /// Static and dynamic shared memory in bytes.
-    shared: u64,
-}
-
-/// The blocks that a multiprocessor runs at the same time.
-fn active_blocks(capability: Capability, needs: BlockNeeds) -> u32 {
-    let warps = needs.threads.div_ceil(WARP_THREADS);
-    let of_warps = warps_of_multiprocessor(capability) / warps;
-    let of_warp = (needs.registers_of_thread * WARP_THREADS).next_multiple_of(REGISTER_UNIT);
-    let of_block = of_warp.saturating_mul(warps.next_multiple_of(WARP_UNIT));
-    // Each quarter of a multiprocessor has a quarter of the registers.
-    let of_registers = match of_warp {
-        0 => u32::MAX,
-        _ if of_block > REGISTERS => 0,
-        _ => REGISTERS / WARP_UNIT / of_warp * WARP_UNIT / warps,
-    };
-    let whole = shared_of_multiprocessor(capability);
-    let limit = shared_of_block(capability);
-    if needs.shared > limit.into() {
-        return 0;
-    }
-    let shared = needs.shared + u64::from(whole - limit);
-    let shared = shared.next_multiple_of(shared_unit(capability).into());
-    let of_shared = u64::from(whole).checked_div(shared).unwrap_or(u64::MAX);
-    blocks_of_multiprocessor(capability)
-        .min(of_warps)
-        .min(of_registers)
-        .min(of_shared.try_into().unwrap_or(u32::MAX))
+/// The limits of a multiprocessor. Devices that the table lacks have those of the newest one.
+pub(crate) fn limits(capability: Capability) -> MultiprocessorLimits {
+    let (major, minor) = (capability.major, capability.minor);
+    MultiprocessorLimits::of(major, minor).unwrap_or(MultiprocessorLimits::NEWEST)
 }
 
 impl Driver {
@@ -89,8 +31,8 @@ impl Driver {
         let shared = kernel.shared_bytes.checked_add(dynamic);
         Ok(BlockNeeds {
             threads,
-            registers_of_thread: u32::try_from(registers).unwrap_or(0),
-            shared: shared.ok_or(Status::INVALID_VALUE)?,
+            registers: u32::try_from(registers).unwrap_or(0),
+            shared_bytes: shared.ok_or(Status::INVALID_VALUE)?,
         })
     }
 
@@ -104,7 +46,7 @@ impl Driver {
         if threads > most.unsigned_abs() {
             return Ok(0);
         }
-        Ok(active_blocks(self.config.capability, needs))
+        Ok(Occupancy::new(&limits(self.config.capability), needs).blocks)
     }
 
     /// The numbers of threads of a block from which a program chooses, the largest one first: those up to `limit`, or up to that of the kernel if `limit` is 0.
@@ -125,7 +67,7 @@ impl Driver {
         if blocks == 0 || self.active_blocks(kernel, threads, 0)? < blocks {
             return Err(Status::INVALID_VALUE);
         }
-        let unit = shared_unit(capability);
+        let unit = limits(capability).shared_unit;
         let whole = shared_of_multiprocessor(capability);
         let reserved = whole - shared_of_block(capability);
         let of_block = (whole / blocks / unit * unit).saturating_sub(reserved);

@@ -1,5 +1,6 @@
 //! Facts about each function: signature, instructions, loops, memory, live registers, requirements.
 
+mod dynamic_shared;
 mod mix;
 mod signature;
 
@@ -56,6 +57,8 @@ pub struct FunctionStats {
     pub pressure: Pressure,
     /// The size of the static shared memory of a kernel in bytes, including its callees; `None` for other functions and if unknown.
     pub shared_bytes: Option<u64>,
+    /// Whether the function names a shared variable whose size the launch determines.
+    pub dynamic_shared: bool,
     /// The size of variables in local memory in bytes.
     pub local_bytes: u64,
     /// The lowest target of each architecture family with the lowest PTX version.
@@ -268,6 +271,7 @@ impl ModuleContext<'_> {
             callees: self.callees(&callees),
             pressure: Pressure::new(&analysis.pressure()),
             shared_bytes: self.shared.get(&id).copied().flatten(),
+            dynamic_shared: dynamic_shared::is_used(module, body),
             local_bytes: bytes_of(body.declarations(), body.pool(), StateSpace::Local),
             requires: self.requirements.get(&id).cloned().unwrap_or_default(),
             ptxas: None,

@@ -56,6 +56,7 @@ impl Reporter<'_> {
         Function {
             line: self.module_context.lines.position(start).line,
             stats: self.module_context.function(&analysis),
+            occupancy: None,
             parameter_bytes: parameter_bytes(module, id),
             synchronization: Synchronization::new(&function),
             loops: work::loops(&function, work),

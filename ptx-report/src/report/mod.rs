@@ -24,6 +24,7 @@ use crate::SCHEMA;
 use crate::control_flow::Outline;
 use crate::current_text::CurrentText;
 use crate::function_stats::{FunctionStats, ModuleContext};
+use crate::occupancy::{KernelOccupancy, LaunchSizes};
 
 pub use accesses::Access;
 pub use blocks::{Block, Curve, Edge};
@@ -63,6 +64,8 @@ pub struct Function {
     pub line: u32,
     /// The statistics, as in `ptxkit stats`.
     pub stats: FunctionStats,
+    /// The CTAs and warps that a multiprocessor runs at the same time; `None` if the limits of the target or the size of a CTA are not known.
+    pub occupancy: Option<KernelOccupancy>,
     /// The size of its parameters in bytes; `None` if the size of one is unknown.
     pub parameter_bytes: Option<u64>,
     /// Barriers, mbarrier objects and fences.
@@ -124,6 +127,14 @@ impl Report {
         Self::build(file, module, is_selected, Drawings::Included)
     }
 
+    /// Uses the sizes of a launch for the occupancy of all kernels.
+    pub fn set_launch(&mut self, launch: LaunchSizes) {
+        let target = self.target.as_deref().unwrap_or_default();
+        for function in &mut self.functions {
+            function.occupancy = KernelOccupancy::new(&function.stats, target, launch);
+        }
+    }
+
     fn build(
         file: &str,
         module: &Module,
@@ -155,14 +166,16 @@ impl Report {
         let mut functions = Vec::with_capacity(reports.iter().flatten().count());
         functions.extend(reports.into_iter().flatten().map(|report| *report));
         let header = module.header();
-        Self {
+        let mut report = Self {
             schema: SCHEMA,
             file: file.to_owned(),
             ptx: header.version.map(|v| v.to_string()),
             target: header.target.map(|t| t.text().to_owned()),
             assumed_trips: ASSUMED_TRIPS,
             functions,
-        }
+        };
+        report.set_launch(LaunchSizes::default());
+        report
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ptx_analysis::work::{self, Class};
 use ptx_ir::Statement;
 use ptx_ir::facts::Space;
+use ptx_isa::StateSpace;
 use serde::Serialize;
 
 use super::ASSUMED_TRIPS;
@@ -40,6 +41,8 @@ pub struct Work {
     pub memory: Vec<Memory>,
     /// The arithmetic intensity: floating-point operations per byte of global memory; `None` without accesses to global memory.
     pub intensity: Option<f64>,
+    /// Whether the intensity is an upper bound: the size of an access to global memory, or to an unknown state space, is not known.
+    pub intensity_is_bound: bool,
 }
 
 /// The traffic of a state space in bytes.
@@ -125,6 +128,14 @@ impl Work {
                 })
                 .collect(),
             intensity: work.intensity(),
+            intensity_is_bound: work.traffic.iter().any(|traffic| {
+                let may_be_global = match traffic.space {
+                    Space::State(space) => space.base() == StateSpace::Global,
+                    Space::Generic | Space::Any => true,
+                    _ => false,
+                };
+                traffic.unknown > 0 && may_be_global
+            }),
         }
     }
 }

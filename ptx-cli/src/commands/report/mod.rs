@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use ptx_report::demangle::short_text;
+use ptx_report::occupancy::LaunchSizes;
 use ptx_report::report::{Function, Report};
 
 use super::check::filter::{Filter, Kinds};
@@ -33,6 +34,7 @@ Examples:
   ptxkit report kernel.ptx                         as text
   ptxkit report kernel.ptx -o report.html          an interactive page that works offline
   ptxkit report --kernel 'gemm*' kernel.ptx
+  ptxkit report --block 256 --shared 65536 kernel.ptx
   ptxkit report --format json build/ | jq '.functions[].work.total.intensity'")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -41,6 +43,12 @@ pub(crate) struct Args {
     functions: Functions,
     #[command(flatten)]
     format: FormatOptions<Format>,
+    /// The number of threads of a CTA, for the occupancy [default: that of .reqntid or .maxntid]
+    #[arg(long, value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    block: Option<u32>,
+    /// The number of bytes of dynamic shared memory, for the occupancy
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=1 << 20))]
+    shared: Option<u64>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -85,7 +93,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let (mut used, mut reports, mut written) = (Vec::new(), Vec::new(), Vec::new());
-    let work = |source: Source| report(source, &args.functions, format);
+    let mut launch = LaunchSizes::default();
+    (launch.block, launch.dynamic_shared) = (args.block, args.shared);
+    let work = |source: Source| report(source, &args.functions, format, launch);
     let emit = |out: &mut Out, result: FileReport| {
         let FileReport {
             report,
@@ -157,7 +167,12 @@ fn warning(has_bodies: bool, errors: usize) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-fn report(source: Source, functions: &Functions, format: Format) -> FileReport {
+fn report(
+    source: Source,
+    functions: &Functions,
+    format: Format,
+    launch: LaunchSizes,
+) -> FileReport {
     let parsed = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default());
     let module = parsed.module;
     let (errors, _) = tally(&parsed.diagnostics);
@@ -167,6 +182,7 @@ fn report(source: Source, functions: &Functions, format: Format) -> FileReport {
         Format::Html => Report::with_drawings(&source.name, &module, is_chosen),
         _ => Report::new(&source.name, &module, is_chosen),
     };
+    report.set_launch(launch);
     let has_findings = report.functions.iter().any(|f| !f.findings.is_empty());
     let filter = Filter::new(&module, has_findings, Kinds::default());
     for function in &mut report.functions {

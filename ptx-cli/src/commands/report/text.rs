@@ -7,6 +7,7 @@ use ptx_analysis::memory_access::Pattern;
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::counted;
+use ptx_report::occupancy::{KernelOccupancy, MOST_REGISTERS, Occupancy, RegisterOrigin};
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
 };
@@ -84,8 +85,13 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
     let peak = curve
         .peak_line
         .map(|line| location(line, curve.peak_source.as_deref()));
+    let excess = if stats.pressure.max_b32_units > MOST_REGISTERS {
+        format!("; a thread has {MOST_REGISTERS}, so ptxas may spill some to local memory")
+    } else {
+        String::new()
+    };
     let live = format!(
-        "at most {} of 32 bits ({}), {}",
+        "at most {} of 32 bits ({}), {}{excess}",
         stats.pressure.max_b32_units,
         classes.join(", "),
         peak.unwrap_or_default()
@@ -94,12 +100,7 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
         ("requires", requirements.join(", ")),
         ("directives", stats.signature.directives_text()),
         ("parameters", byte_count(function.parameter_bytes)),
-        (
-            "shared",
-            stats
-                .shared_bytes
-                .map_or(String::new(), |bytes| byte_count(Some(bytes))),
-        ),
+        ("shared", shared(function)),
         (
             "local",
             if stats.local_bytes > 0 {
@@ -116,12 +117,69 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
                 live
             },
         ),
+        (
+            "occupancy",
+            function.occupancy.as_ref().map_or(String::new(), occupancy),
+        ),
         ("barriers", synchronization(&function.synchronization)),
         ("calls", calls.join(", ")),
     ] {
         write_fact(out, name, &text)?;
     }
     Ok(())
+}
+
+/// The shared memory of a kernel.
+fn shared(function: &Function) -> String {
+    let stats = &function.stats;
+    let Some(bytes) = stats.shared_bytes else {
+        return String::new();
+    };
+    match (bytes, stats.dynamic_shared) {
+        (bytes, false) => byte_count(Some(bytes)),
+        (0, true) => "dynamic: the launch determines the size".to_owned(),
+        (bytes, true) => format!("{}, and dynamic", byte_count(Some(bytes))),
+    }
+}
+
+/// `2 CTAs, 8 of 64 warps (12.5 %) …`
+fn occupancy(occupancy: &KernelOccupancy) -> String {
+    let Occupancy {
+        blocks,
+        warps,
+        most_warps,
+        limiters,
+        ..
+    } = &occupancy.occupancy;
+    let at_most = if occupancy.dynamic_shared_unknown {
+        "at most "
+    } else {
+        ""
+    };
+    let limiters: Vec<&str> = limiters.iter().map(|limiter| limiter.text()).collect();
+    let registers = match occupancy.registers_from {
+        RegisterOrigin::Ptxas => "registers",
+        _ => "live registers",
+    };
+    let mut text = format!(
+        "{at_most}{}, {warps} of {most_warps} warps ({:.1} %), limited by {}: {} threads, {} {registers}, {} of shared memory",
+        counted(*blocks as usize, "CTA"),
+        occupancy.percent,
+        limiters.join(" and "),
+        occupancy.needs.threads,
+        occupancy.needs.registers,
+        byte_count(Some(occupancy.needs.shared_bytes)),
+    );
+    if occupancy.dynamic_shared_unknown {
+        text += " without dynamic shared memory";
+    }
+    if let Some(registers) = occupancy.registers_for_more {
+        text += &format!("; one more CTA with {registers} registers");
+    }
+    if let Some(bytes) = occupancy.shared_bytes_for_more {
+        text += &format!("; one more CTA with {bytes} B of shared memory");
+    }
+    text
 }
 
 /// The column at which the text of a fact begins.
@@ -176,6 +234,16 @@ fn synchronization(operations: &Synchronization) -> String {
 }
 
 /// `2.50`
+/// The arithmetic intensity: an upper bound if bytes are not known.
+fn intensity(work: &Work) -> String {
+    let text = ratio(work.intensity);
+    if work.intensity_is_bound && !text.is_empty() {
+        format!("<= {text}")
+    } else {
+        text
+    }
+}
+
 fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"))
 }
@@ -283,7 +351,7 @@ fn numbers(work: &Work, has_tensor: bool) -> Vec<String> {
                 Space::State(StateSpace::SharedCta),
             ],
         ),
-        ratio(work.intensity),
+        intensity(work),
     ];
     if has_tensor {
         numbers.insert(6, bytes_of(work, &[Space::Tensor]));

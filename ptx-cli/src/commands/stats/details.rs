@@ -58,7 +58,10 @@ pub(super) fn write(out: &mut impl Write, stats: &FunctionStats) -> io::Result<(
             ("Barriers", stats.mix.barriers.to_string()),
             (
                 "Shared memory",
-                stats.shared_bytes.map(bytes).unwrap_or_default(),
+                stats
+                    .shared_bytes
+                    .map(|bytes| shared(bytes, stats.dynamic_shared))
+                    .unwrap_or_default(),
             ),
             ("Local memory", bytes(stats.local_bytes)),
             ("Live registers", registers(&stats.pressure)),
@@ -70,6 +73,15 @@ pub(super) fn write(out: &mut impl Write, stats: &FunctionStats) -> io::Result<(
     )?;
     memory(out, &stats.mix)?;
     loops(out, &stats.loop_list)
+}
+
+/// `64 bytes, and dynamic`
+fn shared(static_bytes: u64, is_dynamic: bool) -> String {
+    match (static_bytes, is_dynamic) {
+        (count, false) => bytes(count),
+        (0, true) => "dynamic".to_owned(),
+        (count, true) => format!("{}, and dynamic", bytes(count)),
+    }
 }
 
 fn bytes(count: u64) -> String {
