@@ -9,6 +9,7 @@
 extern crate alloc;
 
 pub mod asynchrony;
+mod fragments;
 pub mod function_analysis;
 pub mod incremental;
 mod interprocedural;
@@ -29,6 +30,10 @@ pub mod internals {
         Frontiers, IteratedFrontiers, Loc, Position, SparseSet, code_blocks,
     };
 
+    /// Where the elements of matrices are.
+    pub mod fragments {
+        pub use crate::fragments::*;
+    }
     pub use crate::provenance::incremental::IncrementalSummaries;
     pub use crate::uniformity::incremental::IncrementalUniformity;
     pub use crate::work::matrix::{MatrixProduct, StoredMatrix, matrix_shape, rows_of_matrix};

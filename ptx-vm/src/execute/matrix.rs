@@ -1,5 +1,6 @@
 //! Matrix instructions, which all lanes of a warp execute together, and the products of a warp.
 
+use ptx_analysis::internals::fragments::scale_lane;
 use ptx_isa::Action;
 
 use super::execution::{Control, Execution, Failed, Outcome};
@@ -217,14 +218,13 @@ impl Execution<'_> {
             let [a, first, quad_a, b, second, quad_b] =
                 core::array::from_fn(|i| self.operand_value(act, next + i));
             let [rows, width, _] = operation.shape;
-            // Two lanes of four have the scales of two rows, one lane those of a column.
             let scales_of_a = Matrix::new([rows, count], |row, block| {
-                let lane = row % 8 * 4 + 2 * (quad_a[0] as usize % 2) + row / 8;
-                scale_byte(a[lane % LANES], first[0] + block as u64)
+                let lane = scale_lane(Role::A, row, quad_a[0] as usize);
+                scale_byte(a[lane], first[0] + block as u64)
             });
             let scales_of_b = Matrix::new([width, count], |column, block| {
-                let lane = column * 4 + quad_b[0] as usize % 4;
-                scale_byte(b[lane % LANES], second[0] + block as u64)
+                let lane = scale_lane(Role::B, column, quad_b[0] as usize);
+                scale_byte(b[lane], second[0] + block as u64)
             });
             [scales_of_a, scales_of_b]
         });

@@ -16,12 +16,11 @@ pub(crate) mod datapath;
 pub(crate) mod dot;
 pub(crate) mod formats;
 pub(crate) mod instruction;
-pub(crate) mod layout;
 pub(crate) mod model;
 pub(crate) mod multiply;
 pub(crate) mod operation;
-pub(crate) mod shared;
 pub(crate) mod sparse;
-pub(crate) mod tensor_descriptor;
 pub(crate) mod units;
 pub(crate) mod zero_columns;
+
+pub(crate) use ptx_analysis::internals::fragments::{layout, shared};

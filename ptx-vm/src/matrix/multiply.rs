@@ -194,7 +194,7 @@ impl Rows {
 }
 
 fn floats(operation: &Operation, method: Method, operands: &Operands) -> Option<Matrix> {
-    let formats = [operation.a, operation.b].map(|ty| Format::of(ty, operation.padded));
+    let formats = [operation.a, operation.b].map(|ty| Format::of(ty, operation.fragments.padded));
     let [Some(first), Some(second)] = formats else {
         return None;
     };
@@ -313,7 +313,7 @@ fn scaled(
     let ty = operation.scales.map_or(ScalarType::Ue8m0, |(ty, _)| ty);
     let scales_of_block =
         |block: usize| scales.map(|scales| decode_scale(ty, scales[block] as u32));
-    if operation.padded {
+    if operation.fragments.padded {
         let [first, second] = scales_of_block(0);
         if first.is_special() || second.is_special() {
             return NAN;

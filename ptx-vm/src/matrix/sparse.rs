@@ -3,6 +3,8 @@
 //! PTX ISA manual 9.7.14.6: of each four units two are stored, with the index of each in two bits of the metadata. A unit is an element of 8 or
 //! 16 bits, two elements of 4 bits, or half an element of 32 bits. Four lanes have the metadata of two rows; the selector says in which of them.
 
+use ptx_analysis::internals::fragments::metadata_place;
+
 use super::multiply::Matrix;
 use super::operation::Operation;
 
@@ -11,11 +13,7 @@ pub(crate) fn columns(operation: &Operation, metadata: &[u64; 32], selector: usi
     let [rows, _, _] = operation.shape;
     let stored = operation.stored();
     let bits = operation.factor_bits();
-    let units = match bits {
-        4 => stored / 2,
-        32 => stored * 2,
-        _ => stored,
-    };
+    let units = operation.fragments.metadata_units();
     Matrix::new([rows, stored], |row, element| {
         stored_column(bits, element, |unit| {
             unit_index(units, metadata, selector, row, unit)
@@ -40,15 +38,6 @@ fn unit_index(
     row: usize,
     unit: usize,
 ) -> usize {
-    let group = row % 8 * 4;
-    let high = row / 8;
-    let (lane, position) = match units {
-        // One lane has two rows.
-        ..=8 => (selector, 16 * high + 2 * unit),
-        // Two lanes have half of two rows each.
-        9..=16 => (2 * selector + unit / 8, 16 * high + unit % 8 * 2),
-        // Four lanes have half of a row each.
-        _ => (unit / 16 * 2 + high, unit % 16 * 2),
-    };
-    (metadata[(group + lane) % 32] >> position & 3) as usize
+    let [lane, position] = metadata_place(units, selector, row, unit);
+    (metadata[lane] >> position & 3) as usize
 }

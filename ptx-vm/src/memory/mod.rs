@@ -8,7 +8,6 @@ mod heap;
 mod multicast;
 mod pages;
 mod rows;
-pub(crate) mod swizzle;
 pub(crate) mod tensor;
 mod value;
 
@@ -17,8 +16,9 @@ pub(crate) use global::{GlobalMemory, MemorySnapshot};
 pub(crate) use heap::Heap;
 pub(crate) use multicast::{MAX_MEMBERS, is_multimem};
 pub use pages::{HostPage, PAGE_BYTES, PageSource};
+#[doc(inline)]
+pub use ptx_analysis::internals::fragments::swizzle::Swizzle;
 pub(crate) use rows::{LaneValue, change_words, read_lanes, write_lanes};
-pub use swizzle::Swizzle;
 pub use value::DeviceValue;
 pub(crate) use value::{bytes_of, values_of};
 

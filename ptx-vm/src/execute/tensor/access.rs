@@ -1,5 +1,6 @@
 //! Loads from tensor memory to registers and stores to it (PTX ISA manual 9.7.16.8, with the fragments of 9.7.16.2.3).
 
+use ptx_analysis::internals::fragments::TensorShape;
 use ptx_isa::Modifier;
 
 use super::super::asynchronous::{AsyncOperation, Completes, GroupKind};
@@ -11,86 +12,10 @@ use crate::lanes::{Double, LANES, Place, lanes_where};
 use crate::memory::tensor::{TensorAddress, WARP_LANES, lane_mask};
 use crate::program::{Act, ActOperand};
 
-/// The shape of an access of a warp: the lanes of tensor memory, and the bits of each that are moved together.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Shape {
-    Lanes32x32,
-    Lanes16x64,
-    Lanes16x128,
-    Lanes16x256,
-    /// Two accesses to the same lanes, at different columns.
-    Lanes16x32Twice,
-}
-
-/// A cell of an access.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct FragmentCell {
-    /// The lane, from the first one of the access on.
-    row: usize,
-    /// The column, from the first one of its part on, in elements of 32 bits.
-    column: usize,
-    /// Whether it is in the second part.
-    is_second: bool,
-}
-
-impl Shape {
-    fn of(act: &Act) -> Option<Self> {
-        let shapes = [
-            (Modifier::D32x32b, Self::Lanes32x32),
-            (Modifier::D16x64b, Self::Lanes16x64),
-            (Modifier::D16x128b, Self::Lanes16x128),
-            (Modifier::D16x256b, Self::Lanes16x256),
-            (Modifier::D16x32bx2, Self::Lanes16x32Twice),
-        ];
-        let found = shapes.into_iter().find(|(modifier, _)| act.has(*modifier));
-        found.map(|(_, shape)| shape)
-    }
-
-    const fn rows(self) -> usize {
-        match self {
-            Self::Lanes32x32 => 32,
-            _ => 16,
-        }
-    }
-
-    /// The columns of each part, in elements of 32 bits, if each thread has `registers`.
-    const fn columns(self, registers: usize) -> usize {
-        match self {
-            Self::Lanes32x32 | Self::Lanes16x32Twice => registers,
-            Self::Lanes16x64 | Self::Lanes16x128 | Self::Lanes16x256 => 2 * registers,
-        }
-    }
-
-    /// The cell of a register of a thread.
-    const fn cell(self, thread: usize, register: usize) -> FragmentCell {
-        let (row, column) = match self {
-            Self::Lanes32x32 => (thread, register),
-            Self::Lanes16x64 => (
-                thread / 4 + 8 * (thread & 1),
-                2 * register + (thread >> 1 & 1),
-            ),
-            Self::Lanes16x128 => (
-                thread / 4 + 8 * (register & 1),
-                4 * (register / 2) + thread % 4,
-            ),
-            Self::Lanes16x256 => (
-                thread / 4 + 8 * (register >> 1 & 1),
-                8 * (register / 4) + 2 * (thread % 4) + (register & 1),
-            ),
-            Self::Lanes16x32Twice => (thread % 16, register),
-        };
-        FragmentCell {
-            row,
-            column,
-            is_second: matches!(self, Self::Lanes16x32Twice) && thread >= 16,
-        }
-    }
-}
-
 /// A load or a store of a warp, with the values of its operands.
 #[derive(Clone, Debug)]
 struct Transfer {
-    shape: Shape,
+    shape: TensorShape,
     /// The first cells of both parts.
     parts: [TensorAddress; 2],
     /// Each register has two elements of 16 bits, which are in neighboring columns.
@@ -141,7 +66,7 @@ impl Transfer {
     /// The parts, of which most shapes have one.
     fn parts(&self) -> &[TensorAddress] {
         match self.shape {
-            Shape::Lanes16x32Twice => &self.parts,
+            TensorShape::Lanes16x32Twice => &self.parts,
             _ => &self.parts[..1],
         }
     }
@@ -188,7 +113,7 @@ impl Execution<'_> {
         address: usize,
         combination: Option<Place>,
     ) -> Result<Transfer, Failed> {
-        let shape = Shape::of(act).ok_or_else(|| unknown_operands(0))?;
+        let shape = TensorShape::of(&act.modifiers).ok_or_else(|| unknown_operands(0))?;
         let mut addresses = [0; LANES];
         for (lane, bits) in addresses.iter_mut().enumerate() {
             *bits = self.tensor_operand(act, address, lane)?.into();
@@ -196,7 +121,7 @@ impl Execution<'_> {
         self.check_common(&addresses, "the address of tensor memory")?;
         let bits = addresses[0] as u32;
         let distance = match shape {
-            Shape::Lanes16x32Twice => self.lane_value(act, address + 1, 0).unwrap_or(0),
+            TensorShape::Lanes16x32Twice => self.lane_value(act, address + 1, 0).unwrap_or(0),
             _ => 0,
         };
         let first = TensorAddress::from_bits(bits);
@@ -322,45 +247,5 @@ impl Execution<'_> {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Shape;
-
-    /// Each cell belongs to one register of one thread.
-    #[test]
-    fn fragments_cover_all_cells_once() {
-        for (shape, least) in [
-            (Shape::Lanes32x32, 1),
-            (Shape::Lanes16x64, 1),
-            (Shape::Lanes16x128, 2),
-            (Shape::Lanes16x256, 4),
-            (Shape::Lanes16x32Twice, 1),
-        ] {
-            for registers in [least, 2 * least, 8 * least] {
-                let mut cells = Vec::new();
-                for thread in 0..32 {
-                    for register in 0..registers {
-                        let cell = shape.cell(thread, register);
-                        cells.push((cell.is_second, cell.row, cell.column));
-                    }
-                }
-                cells.sort_unstable();
-                let parts = [false, true].into_iter().take(match shape {
-                    Shape::Lanes16x32Twice => 2,
-                    _ => 1,
-                });
-                let all: Vec<_> = parts
-                    .flat_map(|second| {
-                        (0..shape.rows()).flat_map(move |row| {
-                            (0..shape.columns(registers)).map(move |column| (second, row, column))
-                        })
-                    })
-                    .collect();
-                assert_eq!(cells, all, "{shape:?} {registers}");
-            }
-        }
     }
 }

@@ -5,11 +5,11 @@
 //! place the units; afterwards their addresses are swizzled. This file does not know the size of elements: a unit of elements of `bits` bits has
 //! `128 / bits` of them, the first one in the lowest bits.
 
-use crate::memory::Swizzle;
+use super::swizzle::Swizzle;
 
 /// The dimension along which elements are consecutive in shared memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Major {
+pub enum Major {
     /// The dimension over which products are summed: lines are rows of the first or columns of the second factor.
     K,
     /// The other dimension: there is a line for each product of a sum. Transposed matrices have this layout.
@@ -18,7 +18,7 @@ pub(crate) enum Major {
 
 /// The leading dimension of a descriptor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum LeadingDimension {
+pub enum LeadingDimension {
     /// A distance in bytes.
     Offset(u64),
     /// The address of the unit that follows the last one of a line of 128 bytes. Only with [`Major::K`] and a swizzle of 128 bytes.
@@ -27,24 +27,27 @@ pub(crate) enum LeadingDimension {
 
 /// A matrix in the shared memory of a CTA, as a descriptor states it. Addresses are offsets in that memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct SharedMatrix {
+pub struct SharedMatrix {
     /// The address of the first unit before swizzling, a multiple of 16.
-    pub(crate) start: u64,
-    pub(crate) leading: LeadingDimension,
+    pub start: u64,
+    /// The distance or the address of the leading dimension.
+    pub leading: LeadingDimension,
     /// The distance of the stride dimension in bytes.
-    pub(crate) stride: u64,
+    pub stride: u64,
     /// The number of lines of 128 bytes by which the pattern of the swizzle starts after a place where it would repeat: 0 to 7.
-    pub(crate) base_offset: u64,
-    pub(crate) swizzle: Swizzle,
+    pub base_offset: u64,
+    /// The permutation of the addresses.
+    pub swizzle: Swizzle,
 }
 
 /// The bytes of a unit.
-pub(crate) const UNIT: u64 = 16;
+pub const UNIT: u64 = 16;
 /// The bytes of the longest row of a swizzled core matrix, and of a line of the pattern.
 const LINE: u64 = 128;
 
 /// The bytes that a field of 14 bits of a descriptor denotes.
-pub(crate) const fn descriptor_bytes(descriptor: u64, lowest_bit: u32) -> u64 {
+#[must_use]
+pub const fn descriptor_bytes(descriptor: u64, lowest_bit: u32) -> u64 {
     (descriptor >> lowest_bit & 0x3fff) << 4
 }
 
@@ -57,7 +60,8 @@ impl SharedMatrix {
     /// ```
     ///
     /// Other bits have no effect.
-    pub(crate) const fn of_warpgroup(descriptor: u64) -> Self {
+    #[must_use]
+    pub const fn of_warpgroup(descriptor: u64) -> Self {
         Self {
             start: descriptor_bytes(descriptor, 0),
             leading: LeadingDimension::Offset(descriptor_bytes(descriptor, 16)),
@@ -73,7 +77,8 @@ impl SharedMatrix {
     }
 
     /// The address of a unit of a line. The result is not limited to the size of shared memory.
-    pub(crate) const fn unit_address(&self, major: Major, line: u64, unit: u64) -> u64 {
+    #[must_use]
+    pub const fn unit_address(&self, major: Major, line: u64, unit: u64) -> u64 {
         self.swizzled(match major {
             Major::K => self.k_major(line, unit),
             Major::Mn => self.mn_major(line, unit),
@@ -142,8 +147,9 @@ impl SharedMatrix {
 
 #[cfg(test)]
 mod tests {
+    use super::super::swizzle::Swizzle;
     use super::{LeadingDimension, Major, SharedMatrix};
-    use crate::memory::Swizzle;
+    use alloc::vec::Vec;
 
     /// A mode of a layout in the notation of the PTX ISA manual: parts of a coordinate, the first one fastest, with their size and stride.
     type Mode = [(u64, u64)];

@@ -1,7 +1,9 @@
 //! Shared-memory descriptors of the fifth generation of tensor cores (PTX ISA manual 9.7.16.4.1).
 
 use super::shared::{LeadingDimension, SharedMatrix, descriptor_bytes};
-use crate::memory::swizzle::Swizzle;
+use super::swizzle::Swizzle;
+use alloc::format;
+use alloc::string::String;
 
 impl SharedMatrix {
     /// Decodes a descriptor. The error is the reason why the PTX ISA manual does not allow it.
@@ -12,7 +14,11 @@ impl SharedMatrix {
     ///          |       | offset, 1 an  |             |       |        |       |         |       |
     ///          |       | address       |             |       |        |       |         |       |
     /// ```
-    pub(crate) fn of_tensor_core(descriptor: u64) -> Result<Self, String> {
+    ///
+    /// # Errors
+    ///
+    /// The PTX ISA manual does not allow the descriptor.
+    pub fn of_tensor_core(descriptor: u64) -> Result<Self, String> {
         let fixed = descriptor >> 46 & 7;
         if fixed != 1 {
             return Err(format!(

@@ -58,7 +58,8 @@ impl Swizzle {
     /// Returns the address in shared memory of the byte that would be at `address` without swizzling. The result is in the same line of 128 bytes, and
     /// applying the function twice gives `address`. The index of the line is taken from the address, so tiles that do not start where the pattern
     /// starts have the base offset of the PTX ISA manual.
-    pub(crate) const fn apply(self, address: u64) -> u64 {
+    #[must_use]
+    pub const fn apply(self, address: u64) -> u64 {
         let exchange = self.exchange().apply(address);
         let flip = match self {
             Self::Bytes128Atom32Flip8 => Exchange {

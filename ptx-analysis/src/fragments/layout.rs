@@ -5,7 +5,7 @@
 
 /// A matrix of a product.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Role {
+pub enum Role {
     /// The first factor.
     A,
     /// The second factor.
@@ -16,21 +16,30 @@ pub(crate) enum Role {
 
 /// The place of an element.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Position {
-    pub(crate) lane: usize,
-    pub(crate) register: usize,
+pub struct Position {
+    /// The lane of the warp.
+    pub lane: usize,
+    /// The register of the lane, among those of the operand.
+    pub register: usize,
     /// Its index in the register, the lowest bits first.
-    pub(crate) index: usize,
+    pub index: usize,
 }
 
 /// The distribution of a matrix over lanes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Layout {
+pub enum Layout {
     /// One matrix in all lanes; each register has `elements` elements.
-    Warp { role: Role, elements: usize },
+    Warp {
+        /// The matrix of the product.
+        role: Role,
+        /// The number of elements of a register.
+        elements: usize,
+    },
     /// Four matrices, in eight lanes each.
     Quads {
+        /// The matrix of the product.
         role: Role,
+        /// The number of elements of a register.
         elements: usize,
         /// Whether the rows are contiguous.
         row_major: bool,
@@ -41,8 +50,9 @@ pub(crate) enum Layout {
 
 impl Layout {
     /// The place of an element of a matrix with a number of rows and columns.
+    #[must_use]
     #[inline(always)]
-    pub(crate) const fn position(self, size: [usize; 2], row: usize, column: usize) -> Position {
+    pub const fn position(self, size: [usize; 2], row: usize, column: usize) -> Position {
         match self {
             Self::Warp {
                 role: Role::A,
