@@ -38,9 +38,7 @@ fn attributes(driver: &Driver, pointer: usize) -> PointerAttributes {
         AllocationKind::Device
         | AllocationKind::Mapped
         | AllocationKind::Shared
-        | AllocationKind::Variable => {
-            (memory_type::DEVICE, 0)
-        }
+        | AllocationKind::Variable => (memory_type::DEVICE, 0),
         AllocationKind::Managed | AllocationKind::ManagedVariable => {
             (memory_type::MANAGED, address as usize)
         }
