@@ -86,8 +86,11 @@ extern "C" fn end_process() {
         return;
     }
     ENDING.store(true, Ordering::Relaxed);
-    cancel_launches();
-    if let Some(mut driver) = lock_within(WAIT_AT_END)
+    let free = lock_within(Duration::ZERO);
+    if free.is_none() {
+        cancel_launches();
+    }
+    if let Some(mut driver) = free.or_else(|| lock_within(WAIT_AT_END))
         && let Some(driver) = driver.as_mut()
     {
         driver.end();

@@ -28,3 +28,4 @@ mod report;
 pub mod runtime;
 mod state;
 pub mod status;
+mod thread_list;

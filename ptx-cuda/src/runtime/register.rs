@@ -12,6 +12,7 @@ use crate::driver::link::image_bytes;
 use crate::handles::Raw;
 use crate::state::registered;
 use crate::status::{Outcome, Status};
+use crate::thread_list::ThreadList;
 
 /// The structure that `nvcc` passes for code: `__fatBinC_Wrapper_t`.
 #[derive(Copy, Clone)]
@@ -154,9 +155,11 @@ struct Configuration {
 }
 
 thread_local! {
-    /// The configurations of launches of this thread that have not begun.
-    static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+    static OF_THREAD: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
+
+/// The configurations of launches of this thread that have not begun.
+static CONFIGURATIONS: ThreadList<Configuration> = ThreadList::new(&OF_THREAD);
 
 /// Always succeeds: 0.
 #[unsafe(no_mangle)]
@@ -166,7 +169,7 @@ extern "C" fn __cudaPushCallConfiguration(
     shared_bytes: usize,
     stream: Raw,
 ) -> u32 {
-    CONFIGURATIONS.with_borrow_mut(|configurations| {
+    CONFIGURATIONS.with(|configurations| {
         configurations.push(Configuration {
             grid,
             block,
@@ -185,7 +188,7 @@ extern "C" fn __cudaPopCallConfiguration(
     stream: Out<'_, Raw>,
 ) -> Status {
     plain("__cudaPopCallConfiguration", || {
-        let configuration = CONFIGURATIONS.with_borrow_mut(Vec::pop);
+        let configuration = CONFIGURATIONS.with(Vec::pop);
         let configuration = configuration.ok_or(Status::MISSING_CONFIGURATION)?;
         set(grid, configuration.grid)?;
         set(block, configuration.block)?;

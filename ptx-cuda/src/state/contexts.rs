@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use super::Driver;
 use crate::handles::{Kind, Raw};
 use crate::status::{Outcome, Status};
+use crate::thread_list::ThreadList;
 
 /// A context.
 #[derive(Debug, Default)]
@@ -26,13 +27,15 @@ impl Kind for Context {
 }
 
 thread_local! {
-    /// The contexts of this thread, the current one last.
-    static STACK: RefCell<Vec<Raw>> = const { RefCell::new(Vec::new()) };
+    static CONTEXTS: RefCell<Vec<Raw>> = const { RefCell::new(Vec::new()) };
 }
+
+/// The contexts of this thread, the current one last.
+static STACK: ThreadList<Raw> = ThreadList::new(&CONTEXTS);
 
 /// The current context of the thread; `None` if it has none.
 pub(crate) fn current() -> Option<Raw> {
-    STACK.with_borrow(|stack| stack.last().copied())
+    STACK.with(|stack| stack.last().copied())
 }
 
 impl Driver {
@@ -72,12 +75,12 @@ impl Driver {
 
     /// Makes a context current, until it is popped.
     pub(crate) fn push_context(&mut self, context: Raw) {
-        STACK.with_borrow_mut(|stack| stack.push(context));
+        STACK.with(|stack| stack.push(context));
     }
 
     /// Ends the use of the current context, and returns it.
     pub(crate) fn pop_context(&mut self) -> Outcome<Raw> {
-        let popped = STACK.with_borrow_mut(Vec::pop);
+        let popped = STACK.with(Vec::pop);
         popped.ok_or(Status::INVALID_CONTEXT)
     }
 
@@ -86,7 +89,7 @@ impl Driver {
         if context != 0 {
             self.contexts.get(context)?;
         }
-        STACK.with_borrow_mut(|stack| {
+        STACK.with(|stack| {
             stack.pop();
             if context != 0 {
                 stack.push(context);
@@ -98,7 +101,7 @@ impl Driver {
     /// Destroys a context, with all objects that it owns. If it is current in this thread, the thread has no current context, or the one before.
     pub(crate) fn destroy_context(&mut self, context: Raw) -> Outcome<()> {
         self.contexts.remove(context)?;
-        STACK.with_borrow_mut(|stack| {
+        STACK.with(|stack| {
             if stack.last() == Some(&context) {
                 stack.pop();
             }
