@@ -99,6 +99,8 @@ pub(crate) enum Need {
     Z3,
     /// The package jsonschema, from PyPI.
     JsonSchema,
+    /// Libraries that use CUDA, from PyPI: numba-cuda, cuda.core, Triton and tinygrad.
+    Clients,
     /// A folder of `../shared`, whose files are not part of the repository. Its steps are skipped where it is missing, in CI as well.
     Shared(&'static str),
 }

@@ -2,14 +2,14 @@
 //! `regressions`, `oracle` and `fuzz` repeat.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Result, bail};
 
-use super::steps::assembler_command;
+use super::steps::{assembler_command, clients};
 use super::{Context, StepRun, TestProgram, WORKSPACE};
 
 /// Seconds for which each fuzz target runs.
@@ -44,6 +44,9 @@ pub(super) fn run(context: &Context) -> Result<()> {
     }
     if cfg!(target_os = "linux") && step.script("sanitize", &[]).is_err() {
         failed.push("tests with AddressSanitizer");
+    }
+    if clients(&step, &[OsStr::new("--nightly")]).is_err() {
+        failed.push("CUDA libraries from PyPI and crates.io");
     }
     if step.script("install", &[]).is_err() {
         failed.push("commands of the guides that install something");

@@ -149,6 +149,15 @@ pub(super) const STEPS: &[Step] = &[
         run: |step| step.script("kernels", &[step.context.built("ptxkit").as_os_str()]),
     },
     Step {
+        name: "clients",
+        title: "CUDA libraries from PyPI and crates.io, run with ptxkit exec",
+        group: Group::Oracle,
+        after: &["build"],
+        needs: &[Need::Unix, Need::Clients],
+        builds_workspace: false,
+        run: |step| clients(step, &[]),
+    },
+    Step {
         name: "agreement",
         title: "agreement with the shared verdicts of ptxas",
         group: Group::Tests,
@@ -518,6 +527,14 @@ fn driver(step: &StepRun<'_>) -> Result<()> {
         check.arg(file?.path());
     }
     step.execute(&mut check)
+}
+
+/// Runs CUDA libraries with `ptxkit exec`; with `--nightly`, all tests of numba-cuda.
+pub(super) fn clients(step: &StepRun<'_>, arguments: &[&OsStr]) -> Result<()> {
+    let program = step.context.built("ptxkit");
+    let python = step.context.tools.clients()?;
+    let programs = [program.as_os_str(), python.as_os_str()];
+    step.script("clients", &[&programs[..], arguments].concat())
 }
 
 fn programs(step: &StepRun<'_>) -> Result<()> {

@@ -17,6 +17,23 @@ const PTXAS_PACKAGES: &[&str] = &[
     "nvidia-cuda-cccl==13.2.*",
 ];
 
+/// Libraries that use CUDA, the compilers that they need, and what the tests of numba-cuda need.
+const CLIENT_PACKAGES: &[&str] = &[
+    "numba-cuda[cu13]==0.30.4",
+    "cuda-core==1.2.2",
+    "nvidia-cuda-nvrtc==13.5.37",
+    "triton==3.9.0",
+    "tinygrad==0.14.0",
+    "numpy",
+    "ml_dtypes",
+    "cffi",
+    "filecheck",
+    "psutil",
+    "pytest",
+    // Triton compiles its launcher with it.
+    "setuptools",
+];
+
 /// Each tool is installed once, by the first thread that asks for it.
 #[derive(Default)]
 pub(super) struct Tools {
@@ -28,6 +45,7 @@ pub(super) struct Tools {
     java: OnceLock<Result<(), String>>,
     z3: OnceLock<Result<PathBuf, String>>,
     json_schema: OnceLock<Result<PathBuf, String>>,
+    clients: OnceLock<Result<PathBuf, String>>,
 }
 
 /// Paths of programs of NVIDIA.
@@ -64,6 +82,7 @@ impl Tools {
             Need::Java => self.java().err(),
             Need::Z3 => self.z3().err(),
             Need::JsonSchema => self.json_schema().err(),
+            Need::Clients => self.clients().err(),
         }
         .map(|error| format!("{error:#}"))
     }
@@ -175,6 +194,13 @@ impl Tools {
     pub(super) fn z3(&self) -> Result<&PathBuf> {
         once(&self.z3, || {
             Ok(environment("ptxkit-z3", &["z3-solver==5.4.1.0"])?.join("bin/python"))
+        })
+    }
+
+    /// The Python interpreter of an environment with libraries that use CUDA.
+    pub(super) fn clients(&self) -> Result<&PathBuf> {
+        once(&self.clients, || {
+            Ok(environment("ptxkit-clients", CLIENT_PACKAGES)?.join("bin/python"))
         })
     }
 
