@@ -2,6 +2,7 @@
 
 use super::Driver;
 use super::images::{self, LoadError};
+use super::prototypes::add_results;
 use crate::handles::{Kind, Raw};
 use crate::status::{Outcome, Status};
 use ptx_edit::EditModule as _;
@@ -83,7 +84,8 @@ pub(crate) fn linked(texts: &[Vec<u8>], target: ptx_isa::Target) -> Result<Vec<u
         .iter()
         .map(|text| images::parse(text, target))
         .collect();
-    let modules = modules?;
+    let mut modules = modules?;
+    add_results(&mut modules);
     let references: Vec<_> = modules.iter().collect();
     match link(&references, &LinkOptions::default()) {
         Ok(linked) => Ok(linked.text().to_vec()),

@@ -22,6 +22,7 @@ mod occupancy;
 mod operations;
 mod output;
 mod pools;
+mod prototypes;
 mod queues;
 mod recording;
 mod references;

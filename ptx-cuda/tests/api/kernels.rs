@@ -245,6 +245,28 @@ fn registers(module: usize) -> i32 {
 }
 
 #[test]
+fn callers_ignore_results_that_their_declaration_lacks() {
+    let session = Session::new();
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let caller = format!(
+        "{header}.extern .func store(.param .u64 a);\n.extern .func pair(.param .u64 a);\n.visible .entry main(.param .u64 data)\n{{\n.reg .b64 %rd1;\n\
+         ld.param.u64 %rd1, [data];\n{{ .param .u64 a; st.param.u64 [a], %rd1; call.uni store, (a); }}\n\
+         {{ .param .u64 a; st.param.u64 [a], %rd1; call.uni pair, (a); call.uni pair, (a); }}\nret;\n}}\n"
+    );
+    let callee = format!(
+        "{header}.visible .func (.param .u32 r) store(.param .u64 a)\n{{\n.reg .b64 %rd1;\nld.param.u64 %rd1, [a];\nst.global.u32 [%rd1], 7;\n\
+         st.param.u32 [r], 5;\nret;\n}}\n\
+         .visible .func (.param .align 8 .b8 r[16]) pair(.param .u64 a)\n{{\n.reg .b64 %rd1;\n.reg .b32 %r1;\nld.param.u64 %rd1, [a];\n\
+         ld.global.u32 %r1, [%rd1+4];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%rd1+4], %r1;\nst.param.u64 [r+8], 5;\nret;\n}}\n"
+    );
+    let module = loaded_link(&[caller, callee]);
+    let kernel = result(|f| cuModuleGetFunction(f, module, c"main".as_ptr())).unwrap();
+    let address = session.buffer(&[0u32; 2]);
+    succeeds(session.launch(kernel, 1, &[argument(&address)]));
+    assert_eq!(session.numbers(address, 2), [7, 2]);
+}
+
+#[test]
 fn the_limit_of_registers_is_obeyed() {
     const MAX_REGISTERS: [u32; 1] = [0];
     let _session = Session::new();
