@@ -12,6 +12,8 @@
 //! | [`requirements`] | the targets and PTX versions on which a module is legal, and why |
 //! | [`retarget`] | the text of a module for another target, or the reasons why that is impossible |
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
+//! | [`sass`] | machine code beside PTX, from the output of nvdisasm |
+//! | [`fragments`] | the lanes and registers that have the elements of matrices |
 //! | [`control_flow`] | drawings of control-flow graphs |
 //! | [`page`] | pages of HTML without other files |
 //! | `container_choice` | the selection of modules in a binary file, with the feature `container` |
@@ -30,6 +32,7 @@ mod current_text;
 pub mod demangle;
 pub mod environment;
 pub mod explain;
+pub mod fragments;
 pub mod function_stats;
 pub mod function_values;
 pub mod instruction_facts;
@@ -44,6 +47,7 @@ pub mod register_names;
 pub mod report;
 pub mod requirements;
 pub mod retarget;
+pub mod sass;
 pub mod scalars;
 pub mod source_frames;
 pub mod source_span;

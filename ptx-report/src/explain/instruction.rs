@@ -175,7 +175,7 @@ fn forms_of_example(instruction: &'static Instruction, example: &str) -> Option<
 }
 
 /// The opcode and the modifiers of a text, or an error message.
-pub(super) fn words(text: &str) -> Result<(Opcode, Vec<Modifier>), String> {
+pub(crate) fn words(text: &str) -> Result<(Opcode, Vec<Modifier>), String> {
     let (opcode_text, suffix) = text.split_at(text.find('.').unwrap_or(text.len()));
     let question = |nearest: Option<&str>| match nearest {
         Some(nearest) => format!("; did you mean `{nearest}`?"),

@@ -11,6 +11,7 @@ use ptx_isa::Opcode;
 
 pub use self::entry::{Details, Entry, EntryKind};
 use self::instruction::Answer;
+pub(crate) use self::instruction::words;
 pub use self::smt::script as smt_script;
 pub use self::text::{Extent, text};
 use crate::generated::pages::PAGES;

@@ -21,6 +21,7 @@ use crate::current_text::CurrentText;
 use crate::demangle::demangle;
 use crate::labels::Labeled;
 use crate::requirements::{Minimal, Pair};
+use crate::sass::{AssemblerMessage, SassStats};
 pub use mix::{Access, FAMILIES, Mix, family};
 pub use signature::{Parameter, Signature, bytes_of, type_name};
 
@@ -66,6 +67,9 @@ pub struct FunctionStats {
     /// The metrics that ptxas reports, with --ptxas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptxas: Option<MachineCode>,
+    /// The machine code, with --sass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sass: Option<SassStats>,
 }
 
 /// The maximum number of live registers in the text, which differs from the number that ptxas allocates.
@@ -93,7 +97,7 @@ impl Pressure {
 }
 
 /// The metrics that ptxas reports for a function.
-#[derive(Default, PartialEq, Debug, Serialize)]
+#[derive(Clone, Default, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineCode {
     /// The number of registers of a thread; absent for a function that is not a kernel.
@@ -109,6 +113,9 @@ pub struct MachineCode {
     pub shared_bytes: u64,
     /// The number of named barriers.
     pub barriers: u64,
+    /// The messages of ptxas that name the function, such as C7510 about instructions that it serializes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<AssemblerMessage>,
 }
 
 /// The source lines in the file that most instructions come from.
@@ -275,6 +282,7 @@ impl ModuleContext<'_> {
             local_bytes: bytes_of(body.declarations(), body.pool(), StateSpace::Local),
             requires: self.requirements.get(&id).cloned().unwrap_or_default(),
             ptxas: None,
+            sass: None,
         }
     }
 
