@@ -14,6 +14,7 @@ use ptx_report::warnings::Allowed;
 use ptx_verify::{Changes, Checked, Options};
 use serde_json::Value;
 
+use crate::machine_code::MachineCode;
 use crate::text::{Encoding, Lines};
 
 /// The settings of the client for reading and examining documents.
@@ -61,6 +62,7 @@ pub(crate) struct Document {
     stale: Vec<FuncId>,
     /// The text of the requirements of each function, by its name. Computed on the first query after a change.
     requirements: OnceCell<HashMap<String, String>>,
+    pub(crate) machine_code: MachineCode,
 }
 
 impl Document {
@@ -77,12 +79,14 @@ impl Document {
             allowed: None,
             stale: Vec::new(),
             requirements: OnceCell::new(),
+            machine_code: MachineCode::default(),
         }
     }
 
     /// Applies a change of the client to the text. The module is out of date until [`update`](Self::update).
     pub(crate) fn change(&mut self, change: TextDocumentContentChangeEvent) {
         self.requirements.take();
+        self.machine_code.forget();
         let text = change.text.as_bytes();
         let span = match change.range {
             Some(range) => self.span(range),

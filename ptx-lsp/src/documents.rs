@@ -7,6 +7,7 @@ use ptx_analysis::incremental::EvaluationLimit;
 
 use crate::diagnostics;
 use crate::document::{Document, Settings};
+use crate::machine_code::{MachineCode, ServerOptions};
 use crate::message::{Failure, code};
 
 /// The number of statements that are linted between two messages of the client. They are linted in a few milliseconds.
@@ -22,12 +23,21 @@ pub(crate) struct Documents {
     changed: Vec<Uri>,
     /// Linting continues with the first one.
     unlinted: Vec<Uri>,
+    options: ServerOptions,
 }
 
 impl Documents {
+    pub(crate) fn new(options: ServerOptions) -> Self {
+        Self {
+            options,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn open(&mut self, uri: Uri, version: i32, text: String, settings: Settings) {
         let key = uri.as_str().to_owned();
-        let document = Document::new(uri.clone(), version, text, settings);
+        let mut document = Document::new(uri.clone(), version, text, settings);
+        document.machine_code = MachineCode::new(self.options.clone());
         self.by_uri.insert(key, document);
         self.mark_changed(uri);
     }

@@ -23,7 +23,13 @@ const MAX_LINES: usize = 12;
 
 /// The hover for an offset.
 pub(crate) fn hover(document: &Document, offset: u32) -> Option<Hover> {
-    let (text, span) = keyword_hover(document, offset).or_else(|| name_hover(document, offset))?;
+    let (mut text, span) =
+        keyword_hover(document, offset).or_else(|| name_hover(document, offset))?;
+    if let Some(line) = instruction_line(document, offset)
+        && let Some(code) = document.machine_code.of_line(document.source(), line)
+    {
+        let _ = write!(text, "\n\n{code}");
+    }
     Some(Hover {
         contents: HoverContents::Markup(MarkupContent {
             kind: MarkupKind::Markdown,
@@ -31,6 +37,13 @@ pub(crate) fn hover(document: &Document, offset: u32) -> Option<Hover> {
         }),
         range: Some(document.range(span)),
     })
+}
+
+/// The line of the instruction at an offset, counted from 1.
+fn instruction_line(document: &Document, offset: u32) -> Option<u32> {
+    let (_, body) = place::body_at(document.module(), offset)?;
+    let (stmt, statement) = place::statement_at(body, offset)?;
+    matches!(statement, Statement::Inst(_)).then(|| line_number(document, body, stmt))
 }
 
 /// The text and the span of the hover for a keyword.

@@ -20,6 +20,7 @@ mod formatting;
 mod hover;
 mod inlay_hints;
 mod jobs;
+mod machine_code;
 mod message;
 mod names;
 mod place;
@@ -31,8 +32,9 @@ mod symbols;
 mod text;
 mod transport;
 
+pub use machine_code::{Assemble, ServerOptions};
 pub use server::Server;
-pub use transport::run;
+pub use transport::{run, run_with};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -18,6 +18,7 @@ use crate::custom;
 use crate::document::Settings;
 use crate::documents::Documents;
 use crate::jobs::{Jobs, Wake};
+use crate::machine_code::ServerOptions;
 use crate::message::{self, Answer, Failure, Incoming, Opened, code, parse, to_json};
 use crate::requests::{self, capabilities};
 use crate::text::Encoding;
@@ -62,10 +63,16 @@ impl Server {
     /// Creates a server that waits for `initialize`.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_options(ServerOptions::default())
+    }
+
+    /// Creates a server with options.
+    #[must_use]
+    pub fn with_options(options: ServerOptions) -> Self {
         Self {
             stage: Stage::Uninitialized,
             settings: Settings::default(),
-            documents: Documents::default(),
+            documents: Documents::new(options),
             messages: Vec::new(),
             jobs: None,
         }
@@ -73,10 +80,10 @@ impl Server {
 
     /// Creates a server that answers slow requests on other threads. `wake` is called when such an answer is ready for
     /// [`collect_answers`](Self::collect_answers).
-    pub(crate) fn with_threads(wake: Wake) -> Self {
+    pub(crate) fn with_threads(options: ServerOptions, wake: Wake) -> Self {
         Self {
             jobs: Some(Jobs::new(wake)),
-            ..Self::new()
+            ..Self::with_options(options)
         }
     }
 

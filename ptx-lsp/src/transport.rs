@@ -14,6 +14,7 @@ use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
+use crate::machine_code::ServerOptions;
 use crate::server::Server;
 
 /// The maximum length of a message in bytes. A document has at most 2 GB.
@@ -37,7 +38,20 @@ const DISCONNECT_TIME: Duration = Duration::from_secs(10);
 /// # Errors
 ///
 /// The streams cannot be read or written.
-pub fn run(input: impl BufRead + Send + 'static, mut output: impl Write) -> io::Result<u8> {
+pub fn run(input: impl BufRead + Send + 'static, output: impl Write) -> io::Result<u8> {
+    run_with(ServerOptions::default(), input, output)
+}
+
+/// Serves a client like [`run`], with options.
+///
+/// # Errors
+///
+/// The streams cannot be read or written.
+pub fn run_with(
+    options: ServerOptions,
+    input: impl BufRead + Send + 'static,
+    mut output: impl Write,
+) -> io::Result<u8> {
     let (sender, receiver) = mpsc::channel();
     let answer_sender = sender.clone();
     let wake = Arc::new(move || {
@@ -55,7 +69,7 @@ pub fn run(input: impl BufRead + Send + 'static, mut output: impl Write) -> io::
             }
         }
     });
-    serve(Server::with_threads(wake), &receiver, &mut output)
+    serve(Server::with_threads(options, wake), &receiver, &mut output)
 }
 
 /// A message; `None` at the end of the stream.

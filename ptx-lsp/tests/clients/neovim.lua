@@ -84,5 +84,37 @@ vim.api.nvim_buf_set_lines(0, 8, 9, false, { "ret ;" })
 vim.lsp.buf.format({ async = false, timeout_ms = 20000 })
 check(vim.fn.getline(9):find("^%s+ret;$"), "formatted: " .. vim.fn.getline(9))
 check(#codes() == 0 or vim.wait(20000, function() return #codes() == 0 end), "errors at the end")
+
+-- With ptxas and nvdisasm, hovers over instructions show machine code.
+local ptxas, nvdisasm = os.getenv("PTXAS") or "", os.getenv("NVDISASM") or ""
+if ptxas ~= "" and nvdisasm ~= "" then
+  vim.cmd.edit({ folder .. "/machine.ptx", bang = true })
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, {
+    ".version 8.0",
+    ".target sm_80",
+    ".address_size 64",
+    ".visible .entry kernel(.param .u64 p)",
+    "{",
+    "    .reg .b64 %a;",
+    "    .reg .b32 %r;",
+    "    ld.param.u64 %a, [p];",
+    "    mov.u32 %r, %tid.x;",
+    "    st.global.u32 [%a], %r;",
+    "    ret;",
+    "}",
+  })
+  local client = vim.lsp.start({ name = "machine code", cmd = { "ptxkit", "lsp", "--ptxas", ptxas, "--nvdisasm", nvdisasm } })
+  check(client ~= nil, "no second server")
+  check(vim.wait(20000, function()
+    local answer = vim.lsp.get_client_by_id(client)
+    return answer ~= nil and answer.initialized
+  end), "the second server does not start")
+  local shows = function()
+    local params = { textDocument = vim.lsp.util.make_text_document_params(), position = { line = 9, character = 6 } }
+    local answer = vim.lsp.get_client_by_id(client):request_sync("textDocument/hover", params, 20000, 0)
+    return answer and answer.result and answer.result.contents.value:find("STG") ~= nil
+  end
+  check(vim.wait(30000, shows, 500), "no machine code in the hover")
+end
 print("neovim: the server answers\n")
 os.exit(0)
