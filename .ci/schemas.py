@@ -28,6 +28,7 @@ COMMANDS = [
     (["dump", "--analysis"], ["dump"]),
     (["diff", "--json", "--all"], ["diff"]),
     (["explain", "mma", "--format", "json"], ["explain"]),
+    (["explain", "--fragments", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "--format", "json"], ["explain-fragments"]),
     (["gate", "--format", "json", "--no-config", "--max", "instructions=50"], ["check", "check-clean"]),
     (["grep", "*", "--json"], ["grep"]),
     (["grep", "*", "--json", "--count"], ["grep-count"]),

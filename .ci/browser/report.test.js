@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import axe from "axe-core";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,10 +33,10 @@ after(async () => {
 });
 
 /** Makes a report, opens it, and collects what must not happen. */
-async function open(file, colorScheme = "light") {
+async function open(file, colorScheme = "light", options = []) {
   const path = join(folder, "report.html");
   const start = performance.now();
-  execFileSync(program, ["report", file, "-o", path], { cwd: root });
+  execFileSync(program, ["report", file, "-o", path, ...options], { cwd: root });
   const made = performance.now();
   const page = await browser.newPage({ viewport: { width: 1400, height: 950 }, colorScheme });
   const problems = [];
@@ -89,8 +89,8 @@ test("all functions of a large file", async () => {
 test("one kernel", async () => {
   const { page, problems } = await open("ptx-cli/tests/expect/report/tiles.ptx");
   // It is shown at once, as there are no others.
-  const shown = (await titles(page)).filter((title) => title !== "Findings");
-  assert.deepEqual(shown, ["Instructions", "Loops", "Memory accesses", "Live registers", "Asynchronous operations", "Control flow"]);
+  const shown = (await titles(page)).filter((title) => title !== "Findings" && title !== "Lost sectors");
+  assert.deepEqual(shown, ["Code", "Instructions", "Loops", "Memory accesses", "Live registers", "Asynchronous operations", "Control flow"]);
   assert((await page.locator("svg").count()) >= 5);
   const step = page.locator("svg[aria-label='Asynchronous operations'] rect[tabindex]").first();
   await step.focus();
@@ -106,6 +106,33 @@ test("one kernel", async () => {
   assert.match(await page.locator("#tip").textContent(), /FLOP/);
   await page.keyboard.press("Enter");
   await page.locator("dl").first().waitFor();
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("source lines, PTX and machine code are linked", async () => {
+  const file = "corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx";
+  const counts = join(folder, "counts.json");
+  const profile = { launches: [{ kernel: "_Z9pipelinedPK6__halfS1_Pfi", profile: [{ function: null, line: 2094, executions: 12345, lanes: 395040, memory: [] }] }] };
+  writeFileSync(counts, JSON.stringify(profile));
+  const { PTXAS, NVDISASM } = process.env;
+  const machine = PTXAS && NVDISASM ? ["--ptxas", PTXAS, "--nvdisasm", NVDISASM, "--sass"] : [];
+  const { page, problems } = await open(file, "light", ["--profile", counts, ...machine]);
+  await page.locator("#list a", { hasText: "pipelined" }).click();
+  const row = page.locator(".listing tr[data-line='2094']");
+  assert.match(await row.textContent(), /12\.3 k/);
+  assert.match(await row.textContent(), /matrix\.cu:\d+/);
+  if (machine.length) assert((await page.locator(".listing td.sass", { hasText: "HMMA" }).count()) > 0, "machine code");
+  await row.click();
+  const source = await row.getAttribute("data-source");
+  assert.equal(await page.locator(".listing tr.linked").count(), await page.locator(`.listing tr[data-source='${source}']`).count());
+  assert.equal(await page.locator(".listing tr.selected").count(), 1);
+  // The number of a line leads to the code.
+  const link = page.getByRole("region", { name: "Accesses" }).locator("button.link").first();
+  const line = await link.textContent();
+  await link.click();
+  assert.equal(await page.locator(".listing tr.selected").getAttribute("data-line"), line);
+  assert(await page.locator(".listing tr.selected").isVisible());
   assert.deepEqual(problems, []);
   await page.close();
 });
@@ -127,6 +154,23 @@ test("the screenshot of the documentation", async () => {
   assert.deepEqual(problems, []);
   await page.close();
 });
+
+for (const [width, scheme] of [[1240, "light"], [1920, "dark"]]) {
+  test(`the screenshot of code, ${width} pixels, ${scheme}`, async () => {
+    const { PTXAS, NVDISASM } = process.env;
+    const machine = PTXAS && NVDISASM ? ["--ptxas", PTXAS, "--nvdisasm", NVDISASM, "--sass"] : [];
+    const { page, problems } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx", scheme, machine);
+    await page.setViewportSize({ width, height: width > 1500 ? 560 : 640 });
+    await page.locator("#list a", { hasText: "pipelined" }).click();
+    await page.locator(".listing td.source small").nth(12).click();
+    await page.locator("h2", { hasText: "Code" }).evaluate((title) => title.scrollIntoView());
+    // The machine code is beside the PTX without scrolling.
+    if (machine.length) assert(await page.locator(".listing td.sass").first().isVisible());
+    await takePicture(page, `screenshot-report-code-${width}`);
+    assert.deepEqual(problems, []);
+    await page.close();
+  });
+}
 
 /** Shows a function, or all of them with `null`. */
 async function show(page, index) {

@@ -11,8 +11,8 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::commands::{
     callgraph, cfg, check, clean, debug, diff, dump, exec, explain, extract, fmt, gate, grep,
-    instrument, link, lint, list, lsp, minify, rename, report, requires, retarget, rewrite, run,
-    source, stats, table,
+    instrument, line_info, link, lint, list, lsp, minify, rename, report, requires, retarget,
+    rewrite, run, sass, source, stats, table,
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
@@ -43,6 +43,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "stats",
             "report",
             "source",
+            "sass",
             "cfg",
             "callgraph",
             "grep",
@@ -64,6 +65,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "rename",
             "retarget",
             "instrument",
+            "line-info",
         ],
     ),
     ("Combine", &["extract", "link"]),
@@ -189,6 +191,7 @@ commands! {
 Examples:
   ptxkit strip kernel.ptx > bare.ptx")]
     Strip(rewrite::Args) => |args| rewrite::run(args, ptx_transform::strip),
+    LineInfo(line_info::Args) => line_info::run,
     Minify(minify::Args) => minify::run,
     /// Number the registers of each range without gaps
     ///
@@ -208,6 +211,7 @@ Examples:
     Stats(stats::Args) => stats::run,
     Report(report::Args) => report::run,
     Source(source::Args) => source::run,
+    Sass(sass::Args) => sass::run,
     Diff(diff::Args) => diff::run,
     Run(Box<run::Args>) => run::run,
     Exec(Box<exec::Args>) => exec::run,

@@ -1,5 +1,6 @@
 //! The program `ptxkit`: checks, analyzes, formats and rewrites PTX files.
 
+mod assembler;
 mod cli;
 mod commands;
 mod config;
@@ -10,6 +11,7 @@ mod functions;
 mod generate;
 mod input;
 mod metrics;
+mod nvdisasm;
 mod output;
 mod ptxas;
 mod query;

@@ -12,6 +12,7 @@ use ptx_report::clean;
 use ptx_report::function_stats::MachineCode;
 use ptx_report::function_stats::{Access, FAMILIES, FunctionStats};
 use ptx_report::labels::{self, Label as _, Labeled};
+use ptx_report::sass::SassStats;
 
 /// A number about a function.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub(crate) enum Metric {
     /// The largest number of live registers of a class.
     Class(Labeled<RegisterClass>),
     Memory(Accesses),
+    /// The machine instructions whose opcodes match.
+    Opcode(String),
 }
 
 /// A metric that has one name.
@@ -41,15 +44,6 @@ pub(crate) struct Accesses {
     space: Option<&'static str>,
     access: Option<&'static str>,
     bytes: Option<u64>,
-}
-
-/// What a command computes metrics from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Source {
-    /// The text of modules.
-    Text,
-    /// The text, and the machine code that ptxas makes from it.
-    TextAndPtxas,
 }
 
 /// The unit of a metric.
@@ -178,15 +172,41 @@ const PLAIN: &[Plain] = &[
     plain("ptxas.barriers", "named barriers, with --ptxas", |f| {
         ptxas(f, |code| code.barriers)
     }),
+    plain(
+        "ptxas.messages",
+        "messages of ptxas about the function, such as C7510, with --ptxas",
+        |f| ptxas(f, |code| code.messages.len() as u64),
+    ),
+    plain(
+        "sass.instructions",
+        "machine instructions, with --ptxas",
+        |f| sass(f, |code| Some(code.instructions)),
+    ),
+    plain(
+        "sass.spills",
+        "machine instructions that spill registers, with --ptxas",
+        |f| sass(f, |code| Some(code.spills())),
+    ),
+    plain(
+        "sass.copies",
+        "copies of the body of the loop that is unrolled most, an estimate, with --ptxas",
+        |f| sass(f, SassStats::max_copies),
+    ),
 ];
 
+/// A fact about the machine code; `None` without it.
+fn sass(function: &FunctionStats, value: fn(&SassStats) -> Option<u64>) -> Option<u64> {
+    function.sass.as_ref().and_then(value)
+}
+
 const PTXAS_PREFIX: &str = "ptxas.";
+const SASS_PREFIX: &str = "sass.";
 const FAMILY_PREFIX: &str = "families.";
 const CLASS_PREFIX: &str = "pressure.by_class.";
 const MEMORY: &str = "memory";
 
 /// The syntax of the metrics with more than one name, and their meaning.
-const PATTERNS: [(&str, &str); 3] = [
+const PATTERNS: [(&str, &str); 4] = [
     (
         "memory[.SPACE][.ACCESS][.BYTES]",
         "instructions that access memory, by state space, kind (read, write, atomic, update) and width",
@@ -198,6 +218,10 @@ const PATTERNS: [(&str, &str); 3] = [
     (
         "pressure.by_class.CLASS",
         "maximum number of live registers of a class: pred, b16, b32, b64, b128",
+    ),
+    (
+        "sass.OPCODE[.MODIFIER]...",
+        "machine instructions by opcode, such as sass.LDG.128, sass.HMMA, sass.STL, with --ptxas",
     ),
 ];
 
@@ -220,6 +244,11 @@ impl Metric {
         {
             return Ok(Self::Class(class));
         }
+        if let Some(opcode) = name.strip_prefix(SASS_PREFIX)
+            && is_opcode(opcode)
+        {
+            return Ok(Self::Opcode(opcode.to_owned()));
+        }
         match name.strip_prefix(MEMORY) {
             Some("") => Ok(Self::Memory(Accesses::default())),
             Some(accesses) if accesses.starts_with('.') => {
@@ -229,9 +258,22 @@ impl Metric {
         }
     }
 
-    /// Whether only ptxas reports the value.
+    /// Whether the value comes from ptxas, or from machine code.
     pub(crate) fn needs_ptxas(&self) -> bool {
-        matches!(self, Self::Plain(metric) if metric.name.starts_with(PTXAS_PREFIX))
+        self.needs_sass() || self.has_prefix(PTXAS_PREFIX)
+    }
+
+    /// Whether the value comes from machine code, which only nvdisasm shows.
+    pub(crate) fn needs_sass(&self) -> bool {
+        self.has_prefix(SASS_PREFIX)
+    }
+
+    fn has_prefix(&self, prefix: &str) -> bool {
+        match self {
+            Self::Plain(metric) => metric.name.starts_with(prefix),
+            Self::Opcode(_) => prefix == SASS_PREFIX,
+            _ => false,
+        }
     }
 
     pub(crate) fn unit(&self) -> Unit {
@@ -241,13 +283,12 @@ impl Metric {
         }
     }
 
-    /// All metrics that one of these functions has, without those that only ptxas reports.
+    /// All metrics that one of these functions has.
     pub(crate) fn of(functions: &[&FunctionStats]) -> Vec<Self> {
-        let mut metrics: Vec<Self> = PLAIN
-            .iter()
-            .filter(|metric| !metric.name.starts_with(PTXAS_PREFIX))
-            .map(Self::Plain)
-            .collect();
+        let mut metrics: Vec<Self> = PLAIN.iter().map(Self::Plain).collect();
+        let sass = functions.iter().filter_map(|f| f.sass.as_ref());
+        let opcodes: BTreeSet<_> = sass.flat_map(|code| code.opcodes.keys()).collect();
+        metrics.extend(opcodes.into_iter().cloned().map(Self::Opcode));
         metrics.extend(families().map(Self::Family));
         metrics.push(Self::Memory(Accesses::default()));
         let accesses: BTreeSet<_> = functions
@@ -275,6 +316,7 @@ impl Metric {
                 let live = function.pressure.by_class.get(class);
                 Some(live.copied().unwrap_or(0).into())
             }
+            Self::Opcode(pattern) => Some(function.sass.as_ref()?.count(pattern)),
             Self::Memory(accesses) => Some(
                 function
                     .mix
@@ -320,6 +362,7 @@ impl fmt::Display for Metric {
             Self::Plain(metric) => f.write_str(metric.name),
             Self::Family(family) => write!(f, "{FAMILY_PREFIX}{family}"),
             Self::Class(class) => write!(f, "{CLASS_PREFIX}{class}"),
+            Self::Opcode(pattern) => write!(f, "{SASS_PREFIX}{pattern}"),
             Self::Memory(accesses) => {
                 f.write_str(MEMORY)?;
                 for word in [accesses.space, accesses.access].into_iter().flatten() {
@@ -367,6 +410,17 @@ fn classes() -> impl Iterator<Item = Labeled<RegisterClass>> {
     CLASSES.into_iter().map(Labeled)
 }
 
+/// Whether a text is an opcode of machine code in capital letters, with modifiers: `HGMMA.64x128x16.F32`.
+fn is_opcode(text: &str) -> bool {
+    let (base, modifiers) = text.split_once('.').unwrap_or((text, "X"));
+    let is_capital = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+    let is_word_byte = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    let mut modifiers = modifiers.split('.');
+    base.starts_with(|first: char| first.is_ascii_uppercase())
+        && base.bytes().all(is_capital)
+        && modifiers.all(|word| !word.is_empty() && word.bytes().all(is_word_byte))
+}
+
 /// The state spaces; `shared::cta` is `shared`.
 fn spaces() -> impl Iterator<Item = &'static str> {
     labels::spaces()
@@ -394,10 +448,8 @@ fn unknown(name: &str) -> String {
 }
 
 /// A list of all metrics for the help of commands, with a line for each.
-pub(crate) fn help(source: Source) -> String {
-    let is_listed =
-        |metric: &&Plain| source == Source::TextAndPtxas || !metric.name.starts_with(PTXAS_PREFIX);
-    let plain = PLAIN.iter().filter(is_listed).map(|metric| {
+pub(crate) fn help() -> String {
+    let plain = PLAIN.iter().map(|metric| {
         let name = match metric.short {
             Some(short) => format!("{short}, {}", metric.name),
             None => metric.name.to_owned(),

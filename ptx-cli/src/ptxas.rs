@@ -1,4 +1,4 @@
-//! Metrics of the machine code, which only ptxas knows: `stats --ptxas PATH` runs it with `-v` and reads its report.
+//! Runs ptxas with `-v` and reads its report: metrics of the machine code, which only ptxas knows, and messages.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -9,42 +9,88 @@ use std::thread;
 use anyhow::{Context, Result};
 use ptx_report::clean;
 use ptx_report::function_stats::MachineCode;
+use ptx_report::sass::{self, AssemblerMessage};
 
 /// The metrics of functions by their names.
 type MachineCodes = HashMap<String, MachineCode>;
 
-/// Compiles a module. The inner error is the first message of ptxas if it refuses the module.
-pub(crate) fn compile(
-    ptxas: &Path,
-    target: &str,
-    source: &[u8],
-) -> Result<Result<MachineCodes, String>> {
-    let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
-    let mut child = Command::new(ptxas)
-        .arg("-v")
-        .arg(format!("-arch={target}"))
-        .args(["-o", null, "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(|| ptxas.display().to_string())?;
-    let stdin = child.stdin.take();
-    let output = thread::scope(|scope| {
-        // ptxas may end without reading everything.
-        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(source)));
-        child.wait_with_output()
-    })?;
-    let report = [output.stdout, output.stderr].concat();
-    let report = String::from_utf8_lossy(&report);
-    if !output.status.success() {
-        let line = report
-            .lines()
-            .find(|line| line.contains("error") || line.contains("fatal"))
-            .unwrap_or("no message");
-        return Ok(Err(clean(line).into_owned()));
+/// What ptxas compiles.
+#[derive(Copy, Clone)]
+pub(crate) struct Job<'a> {
+    pub(crate) ptxas: &'a Path,
+    pub(crate) target: &'a str,
+    pub(crate) source: &'a [u8],
+}
+
+/// A compiled module.
+pub(crate) struct Compiled {
+    /// The metrics of the functions.
+    pub(crate) machine_code: MachineCodes,
+    /// What ptxas prints about the code.
+    pub(crate) messages: Vec<AssemblerMessage>,
+}
+
+impl Job<'_> {
+    /// Compiles a module without keeping the machine code. The inner error is the first message of ptxas if it refuses the module.
+    pub(crate) fn compile(self) -> Result<Result<Compiled, String>> {
+        self.run(
+            Path::new(if cfg!(windows) { "NUL" } else { "/dev/null" }),
+            &[],
+        )
     }
-    Ok(Ok(read(&report)))
+
+    /// Compiles a module with the PTX lines of all machine instructions, and writes the machine code to a file. A module that calls functions
+    /// of other modules is compiled as a part of a program.
+    pub(crate) fn assemble(self, cubin: &Path) -> Result<Result<Compiled, String>> {
+        match self.run(cubin, &["--generate-line-info"])? {
+            Err(refusal) if refusal.contains("Unresolved extern") => {
+                self.run(cubin, &["--generate-line-info", "--compile-only"])
+            }
+            result => Ok(result),
+        }
+    }
+
+    fn run(self, output: &Path, options: &[&str]) -> Result<Result<Compiled, String>> {
+        let mut child = Command::new(self.ptxas)
+            .arg("-v")
+            .arg(format!("-arch={}", self.target))
+            .args(options)
+            .arg("-o")
+            .arg(output)
+            .arg("-")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| self.ptxas.display().to_string())?;
+        let stdin = child.stdin.take();
+        let output = thread::scope(|scope| {
+            // ptxas may end without reading everything.
+            scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(self.source)));
+            child.wait_with_output()
+        })?;
+        let report = [output.stdout, output.stderr].concat();
+        let report = String::from_utf8_lossy(&report);
+        if !output.status.success() {
+            let line = report
+                .lines()
+                .find(|line| line.contains("error") || line.contains("fatal"))
+                .unwrap_or("no message");
+            return Ok(Err(clean(line).into_owned()));
+        }
+        let mut machine_code = read(&report);
+        let messages = sass::messages(&report);
+        for message in &messages {
+            let function = message.function.as_ref();
+            if let Some(code) = function.and_then(|name| machine_code.get_mut(name)) {
+                code.messages.push(message.clone());
+            }
+        }
+        Ok(Ok(Compiled {
+            machine_code,
+            messages,
+        }))
+    }
 }
 
 /// Reads a report.

@@ -5,7 +5,7 @@ use std::fs;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
-use crate::commands::{callgraph, clean, debug, diff, exec, link, list, run, source, stats};
+use crate::commands::{callgraph, clean, debug, diff, exec, link, list, run, sass, source, stats};
 use crate::destination::Outcome;
 use crate::input;
 use crate::render::json;
@@ -32,6 +32,10 @@ fn schemas_are_those_of_the_types() {
         ("exec", schema::<exec::report::JsonExec<'_>>()),
         ("exec-profile", schema::<exec::report::JsonProfile<'_>>()),
         ("explain", schema::<ptx_report::explain::Entry>()),
+        (
+            "explain-fragments",
+            schema::<ptx_report::fragments::Fragments>(),
+        ),
         ("grep", schema::<hit::JsonHit>()),
         ("grep-count", schema::<hit::JsonCount<'_>>()),
         ("grep-list", schema::<hit::JsonFile<'_>>()),
@@ -47,6 +51,7 @@ fn schemas_are_those_of_the_types() {
         ),
         ("run", schema::<run::report::JsonRun<'_>>()),
         ("run-trace", schema::<run::trace::record::JsonStep<'_>>()),
+        ("sass", schema::<sass::json::File<'_>>()),
         ("source", schema::<source::schema::File<'_>>()),
         ("source-by-source", schema::<source::schema::BySource<'_>>()),
         ("stats", schema::<stats::Line<'_>>()),

@@ -165,8 +165,10 @@ impl Checkout {
         )
         .unwrap();
         fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
-        if let Some(ptxas) = std::env::var_os("PTXAS").filter(|path| !path.is_empty()) {
-            symlink(ptxas, checkout.programs.join("ptxas")).unwrap();
+        for (variable, name) in [("PTXAS", "ptxas"), ("NVDISASM", "nvdisasm")] {
+            if let Some(program) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
+                symlink(program, checkout.programs.join(name)).unwrap();
+            }
         }
         checkout
     }

@@ -5,20 +5,18 @@ mod details;
 mod table;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use ptx_isa::Target;
 use serde::Serialize;
 
-use super::check::target;
+use crate::assembler::{Assembler, Depth};
 use crate::format::{FormatOptions, TextOrJson};
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
-use crate::ptxas;
 use crate::select::{Fields, Selection};
 use count::Stats;
+use ptx_ir::Limits;
 use ptx_report::SCHEMA;
 use ptx_report::environment::Environment;
 use table::Sort;
@@ -58,12 +56,11 @@ pub(crate) struct Args {
     /// Order of the functions; numbers in descending order
     #[arg(long, value_enum, default_value_t = Sort::File, value_name = "KEY")]
     sort: Sort,
-    /// Also compile each file with this ptxas, and show the registers, spills and stack size that it reports
-    #[arg(long, value_name = "PATH")]
-    ptxas: Option<PathBuf>,
-    /// The target that ptxas compiles for, instead of the one in the header
-    #[arg(long, value_name = "sm_XX", value_parser = target, requires = "ptxas")]
-    target: Option<Target>,
+    #[command(flatten)]
+    assembler: Assembler,
+    /// Also count machine instructions, with nvdisasm
+    #[arg(long, requires = "ptxas")]
+    sass: bool,
 }
 
 #[derive(Serialize)]
@@ -93,8 +90,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         if let Some(functions) = &mut stats.per_function {
             args.sort.apply(functions);
         }
-        let compiled = match &args.ptxas {
-            Some(ptxas) => compile(ptxas, args.target, &source, &mut stats),
+        let compiled = match args.assembler.ptxas {
+            Some(_) => compile(args, &source, &mut stats),
             None => Ok(Ok(())),
         };
         (source.name, stats, chosen, compiled)
@@ -127,21 +124,17 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 /// Adds the figures of the machine code; the inner error says why they are missing.
-fn compile(
-    ptxas: &Path,
-    target: Option<Target>,
-    source: &Source,
-    stats: &mut Stats,
-) -> Result<Result<(), String>> {
-    let header_target = stats.header.as_ref().and_then(|header| header.target);
-    let Some(target) = target.map(Target::text).or(header_target) else {
-        return Ok(Err("the module has no target".to_owned()));
+fn compile(args: &Args, source: &Source, stats: &mut Stats) -> Result<Result<(), String>> {
+    let header = stats.header.as_ref().and_then(|header| header.target);
+    let depth = if args.sass {
+        Depth::Code
+    } else {
+        Depth::Report
     };
-    let compiled = ptxas::compile(ptxas, target, &source.bytes)?;
-    Ok(compiled.map(|mut figures| {
-        for function in stats.per_function.iter_mut().flatten() {
-            function.ptxas = figures.remove(&function.name);
-        }
+    let assembled = args.assembler.assemble(header, &source.bytes, depth)?;
+    Ok(assembled.map(|assembled| {
+        let module = ptx_parse::parse_with(source.bytes.clone(), &Limits::default()).module;
+        assembled.apply(&module, stats.per_function.iter_mut().flatten());
     }))
 }
 

@@ -69,11 +69,6 @@ pub(super) fn parse(text: &str) -> Result<Limit, String> {
         .parse(text.trim())
         .map_err(|_: nom::Err<()>| "expected a metric".to_owned())?;
     let metric = Metric::parse(name)?;
-    if metric.needs_ptxas() {
-        return Err(format!(
-            "`{metric}` comes from ptxas, which diff does not run"
-        ));
-    }
     let (number, comparison) = comparison(condition).map_err(|_| {
         format!(
             "expected `>`, `>=`, `<`, `<=`, `==` or `!=` after `{name}`, found `{}`",
@@ -130,6 +125,10 @@ fn hundredths(text: &str) -> Option<i128> {
 }
 
 impl Limit {
+    pub(super) const fn metric(&self) -> &Metric {
+        &self.metric
+    }
+
     /// Whether the values of equal functions are needed.
     pub(super) fn needs_equal_functions(&self) -> bool {
         self.total || matches!(self.bound, Bound::Value(_))

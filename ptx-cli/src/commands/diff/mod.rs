@@ -9,8 +9,10 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use ptx_diff::{Equality, ModuleDiff};
-use ptx_ir::Limits;
+use ptx_ir::{Limits, Module};
+use ptx_isa::Target;
 
+use crate::assembler::{Assembled, Assembler, Depth};
 use crate::format::{FormatOptions, TextOrJson};
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
@@ -56,6 +58,11 @@ pub(crate) struct Args {
     /// Exit with status 1 only if a function exceeds this limit, such as 'instructions>+5%'. May be repeated
     #[arg(long = "fail-if", value_name = "LIMIT", value_parser = limits::parse)]
     limits: Vec<Limit>,
+    #[command(flatten)]
+    assembler: Assembler,
+    /// Also compare the numbers of machine instructions, with nvdisasm
+    #[arg(long, requires = "ptxas")]
+    sass: bool,
 }
 
 fn examples() -> String {
@@ -77,7 +84,7 @@ K and M are thousands and millions; for bytes, powers of 1024.
 
 {}
 Exit status: 0 no differences, 1 differences, or with --fail-if an exceeded limit, 2 usage error or a file cannot be read.",
-        metrics::help(metrics::Source::Text)
+        metrics::help()
     )
 }
 
@@ -136,8 +143,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 || function.right.is_some_and(|id| right_chosen.contains(id))
         });
     }
+    let assembled = [(left_name, left), (right_name, right)]
+        .map(|(name, module)| assemble(args, name, module, &mut status));
+    let [left_code, right_code] = assembled;
     let report = Report::new(
-        &[Side::new(left_name, left), Side::new(right_name, right)],
+        &[
+            Side::new(left_name, left).with_code(left_code?),
+            Side::new(right_name, right).with_code(right_code?),
+        ],
         &diff,
         &Contents {
             context: (!args.stat).then_some(args.context),
@@ -157,8 +170,42 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     for exceeded in &report.exceeded {
         output::note(format_args!("ptxkit: {exceeded}"));
     }
-    Ok(Status::of(match args.limits[..] {
+    status.worsen(Status::of(match args.limits[..] {
         [] => !report.equal,
         _ => !report.exceeded.is_empty(),
-    }))
+    }));
+    Ok(status)
+}
+
+/// The machine code of a module; `None` without `--ptxas` and if ptxas refuses the module, which is a finding.
+fn assemble(
+    args: &Args,
+    name: &str,
+    module: &Module,
+    status: &mut Status,
+) -> Result<Option<Assembled>> {
+    let needs_ptxas = args
+        .limits
+        .iter()
+        .find(|limit| limit.metric().needs_ptxas());
+    if args.assembler.ptxas.is_none() {
+        if let Some(limit) = needs_ptxas {
+            bail!("`{}` comes from ptxas, which --ptxas names", limit.metric());
+        }
+        return Ok(None);
+    }
+    let needs_sass = args.limits.iter().any(|limit| limit.metric().needs_sass());
+    let depth = match args.sass || needs_sass {
+        true => Depth::Code,
+        false => Depth::Report,
+    };
+    let header = module.header().target.map(Target::text);
+    match args.assembler.assemble(header, module.source(), depth)? {
+        Ok(assembled) => Ok(Some(assembled)),
+        Err(refusal) => {
+            output::note(format_args!("{name}: no metrics from ptxas: {refusal}"));
+            status.worsen(Status::Findings);
+            Ok(None)
+        }
+    }
 }

@@ -9,6 +9,7 @@ use ptx_ir::{Body, EntityId, FuncId, FunctionKind, LineIndex, Module, Statement,
 use serde::Serialize;
 
 use super::limits::{ComparedStats, Limit};
+use crate::assembler::Assembled;
 use crate::metrics::Metric;
 use ptx_report::demangle::demangle;
 use ptx_report::function_stats::{self, FunctionStats};
@@ -22,6 +23,8 @@ pub(super) struct Side<'m> {
     module: &'m Module,
     lines: LineIndex,
     source_lines: SourceLines<'m>,
+    /// With `--ptxas`.
+    code: Option<Assembled>,
 }
 
 /// The differences.
@@ -125,7 +128,13 @@ impl<'m> Side<'m> {
             module,
             lines: LineIndex::new(module.source()),
             source_lines: SourceLines::new(module),
+            code: None,
         }
+    }
+
+    /// The side with its machine code.
+    pub(super) fn with_code(self, code: Option<Assembled>) -> Self {
+        Self { code, ..self }
     }
 
     fn name(&self, id: FuncId) -> &'m str {
@@ -163,7 +172,10 @@ impl<'m> Side<'m> {
             return HashMap::new();
         }
         ids.sort();
-        let stats = function_stats::collect(self.module, |id| ids.binary_search(&id).is_ok());
+        let mut stats = function_stats::collect(self.module, |id| ids.binary_search(&id).is_ok());
+        if let Some(code) = &self.code {
+            code.apply(self.module, stats.iter_mut());
+        }
         ids.into_iter().zip(stats).collect()
     }
 

@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use ptx_ir::Code;
 use ptx_report::explain::{self, Entry, EntryKind, Extent};
+use ptx_report::fragments;
 use ptx_report::warnings::kinds::code_name;
 
 use crate::format::{FormatOptions, OutputFormat};
@@ -25,6 +26,7 @@ Examples:
   ptxkit explain cvt --all
   ptxkit explain add.rn.ftz.f32
   ptxkit explain --smt add.rn.ftz.f32 | z3 -in
+  ptxkit explain --fragments mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
   ptxkit explain .maxntid
   ptxkit explain %tid
   ptxkit explain sm_90a
@@ -42,6 +44,10 @@ pub(crate) struct Args {
     /// Print the semantics of an instruction as SMT-LIB functions, which solvers use to prove rewrites; the mnemonic must be complete
     #[arg(long, requires = "code", conflicts_with = "all")]
     smt: bool,
+    /// Show which lane of a warp has which element of a matrix in which register; the mnemonic must be complete. `swizzle` shows where shared memory
+    /// has the bytes of swizzled tiles
+    #[arg(long, requires = "code", conflicts_with_all = ["all", "smt"])]
+    fragments: bool,
     #[command(flatten)]
     format: FormatOptions<Format>,
 }
@@ -54,6 +60,8 @@ enum Format {
     Text,
     /// A JSON object for each meaning of the word, with all forms
     Json,
+    /// With --fragments: a picture
+    Svg,
 }
 
 impl OutputFormat for Format {
@@ -62,6 +70,11 @@ impl OutputFormat for Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    let format = args.format.format();
+    if args.fragments {
+        return show_fragments(args.code.as_deref().unwrap_or_default(), format);
+    }
+    anyhow::ensure!(format != Format::Svg, "--format svg needs --fragments");
     let entries = match find(args) {
         Ok(entries) => entries,
         Err(message) => {
@@ -70,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         }
     };
     let mut out = Out::new();
-    if args.code.is_none() && args.format.format() == Format::Text {
+    if args.code.is_none() && format == Format::Text {
         list(&entries, &mut out)?;
         out.flush()?;
         return Ok(Status::Ok);
@@ -81,8 +94,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Extent::Screen
     };
     for (i, entry) in entries.iter().enumerate() {
-        match args.format.format() {
-            Format::Json => out.json(entry)?,
+        match format {
+            Format::Json | Format::Svg => out.json(entry)?,
             Format::Text if args.smt => {
                 write!(out, "{}", entry.smt.as_deref().unwrap_or_default())?;
             }
@@ -95,6 +108,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 write!(out, "{separator}{}", shown(entry, &text))?;
             }
         }
+    }
+    out.flush()?;
+    Ok(Status::Ok)
+}
+
+/// Writes the fragments of an instruction.
+fn show_fragments(text: &str, format: Format) -> Result<Status> {
+    let shown = match fragments::find(text) {
+        Ok(shown) => shown,
+        Err(message) => {
+            output::note(format_args!("ptxkit: {}", clean(&message)));
+            return Ok(Status::UsageError);
+        }
+    };
+    let mut out = Out::new();
+    match format {
+        Format::Text => write!(out, "{}", fragments::text(&shown))?,
+        Format::Json => out.json(&shown)?,
+        Format::Svg => write!(out, "{}", fragments::svg(&shown))?,
     }
     out.flush()?;
     Ok(Status::Ok)

@@ -2,19 +2,17 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use anyhow::Result;
 use memchr::memmem;
 use ptx_ir::{Code, Diagnostic, FuncId, FunctionKind, Item, Module, Severity, Span, Statement};
-use ptx_isa::Target;
 
 use super::rules::{self, Bound, Denied, Limit, Section};
+use crate::assembler::{Assembler, Depth};
 use crate::commands::check::diagnose::{Checked, FileDiagnostics, details};
 use crate::functions::{Chosen, Functions};
 use crate::input::Source;
 use crate::metrics::Unit;
-use crate::ptxas;
 use crate::query::visit;
 use crate::render::json::Measured;
 use ptx_report::clean;
@@ -25,13 +23,7 @@ use ptx_report::warnings::Allowed;
 pub(super) struct Gate<'a> {
     pub(super) sections: &'a [Section],
     pub(super) functions: &'a Functions,
-    pub(super) ptxas: Option<Ptxas<'a>>,
-}
-
-/// The compiler that reports metrics of the machine code.
-pub(super) struct Ptxas<'a> {
-    pub(super) path: &'a Path,
-    pub(super) target: Option<Target>,
+    pub(super) assembler: &'a Assembler,
 }
 
 /// A finding of the gate.
@@ -75,7 +67,7 @@ impl Gate<'_> {
                     }),
             );
         } else {
-            refusal = self.check_limits(&module, &source, &applicable, &mut findings)?;
+            refusal = self.check_limits(&module, &applicable, &mut findings)?;
             self.check_denied(&module, &source.name, &applicable, &mut findings);
             findings.sort_by_key(|finding| finding.diagnostic.span.start);
             if !findings.is_empty() {
@@ -118,7 +110,6 @@ impl Gate<'_> {
     fn check_limits(
         &self,
         module: &Module,
-        source: &Source,
         applicable: &ApplicableSections,
         findings: &mut Vec<Finding>,
     ) -> Result<Option<String>> {
@@ -133,17 +124,17 @@ impl Gate<'_> {
         }
         let is_limited = |id| limited.binary_search_by_key(&id, |(id, _)| *id).is_ok();
         let mut functions = function_stats::collect(module, is_limited);
-        if let Some(ptxas) = &self.ptxas {
-            let Some(target) = ptxas.target.or(module.header().target) else {
-                return Ok(Some("the module has no target".to_owned()));
+        if self.assembler.ptxas.is_some() {
+            let mut metrics = limited.iter().flat_map(|(_, limits)| limits);
+            let depth = match metrics.any(|limit| limit.amount.metric.needs_sass()) {
+                true => Depth::Code,
+                false => Depth::Report,
             };
-            match ptxas::compile(ptxas.path, target.text(), &source.bytes)? {
-                Ok(mut machine_code) => {
-                    for function in &mut functions {
-                        function.ptxas = machine_code.remove(&function.name);
-                    }
-                }
-                Err(refusal) => return Ok(Some(refusal)),
+            let measured = self
+                .assembler
+                .measure(module, functions.iter_mut(), depth)?;
+            if let Err(refusal) = measured {
+                return Ok(Some(refusal));
             }
         }
         for ((id, limits), function) in limited.iter().zip(&functions) {

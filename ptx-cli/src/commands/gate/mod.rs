@@ -3,19 +3,16 @@
 mod examine;
 mod rules;
 
-use std::path::PathBuf;
-
 use anyhow::{Result, anyhow, bail};
-use ptx_isa::Target;
 
 use super::check::report::{Reporter, Reporting};
-use super::check::target;
+use crate::assembler::Assembler;
 use crate::config::ConfigFile;
 use crate::functions::Functions;
 use crate::input::{self, Files};
 use crate::metrics;
 use crate::output::{self, Out, Status};
-use examine::{Gate, Ptxas};
+use examine::Gate;
 use rules::{Amount, Bound, Denied, Limit, Section};
 
 /// Fail if kernels exceed limits or contain denied instructions
@@ -45,12 +42,8 @@ pub(crate) struct Args {
     /// Succeed even if no kernel matches the limits
     #[arg(long)]
     allow_no_match: bool,
-    /// Also compile each file with this ptxas, for limits on registers, spills and stack
-    #[arg(long, value_name = "PATH")]
-    ptxas: Option<PathBuf>,
-    /// The target that ptxas compiles for, instead of the one in the header
-    #[arg(long, value_name = "sm_XX", value_parser = target, requires = "ptxas")]
-    target: Option<Target>,
+    #[command(flatten)]
+    assembler: Assembler,
     #[command(flatten)]
     reporting: Reporting,
     #[command(flatten)]
@@ -71,9 +64,9 @@ A pattern consists of an opcode and modifiers in any order; the instruction may 
 Examples:
   ptxkit gate --max pressure=64 --max shared=48K kernel.ptx
   ptxkit gate --deny 'ld.generic in loops' --function 'gemm*' build/
-  ptxkit gate --ptxas /usr/local/cuda/bin/ptxas --max spills=0 kernel.ptx
+  ptxkit gate --ptxas /usr/local/cuda/bin/ptxas --max spills=0 --min sass.LDG.128=4 kernel.ptx
   ptxkit gate --format github build/            the rules of ptxkit.toml",
-        metrics::help(metrics::Source::TextAndPtxas)
+        metrics::help()
     )
 }
 
@@ -87,10 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let gate = Gate {
         sections: &sections,
         functions: &args.functions,
-        ptxas: args.ptxas.as_deref().map(|path| Ptxas {
-            path,
-            target: args.target,
-        }),
+        assembler: &args.assembler,
     };
     let mut matched = vec![false; sections.len()];
     let mut used = Vec::new();
@@ -160,7 +150,7 @@ fn sections(args: &Args) -> Result<Vec<Section>> {
     let limit_for_ptxas = sections
         .iter()
         .flat_map(|section| &section.limits)
-        .find(|limit| args.ptxas.is_none() && limit.amount.metric.needs_ptxas());
+        .find(|limit| args.assembler.ptxas.is_none() && limit.amount.metric.needs_ptxas());
     if let Some(limit) = limit_for_ptxas {
         let (name, place) = (&limit.amount.written_name, &limit.place);
         bail!("{place}: `{name}` requires ptxas; specify its path with `--ptxas PATH`");

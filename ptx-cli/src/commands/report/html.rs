@@ -1,6 +1,8 @@
 //! The report as one page without other files.
 
+pub(super) mod code;
 mod details;
+mod ranking;
 
 use std::io::{self, Write};
 
@@ -12,6 +14,8 @@ use ptx_report::page::Page;
 use ptx_report::report::{Function, Report};
 use serde::Serialize;
 
+use super::profile::Profile;
+use code::Code;
 use details::Details;
 
 const BODY: &str = include_str!("page/body.html");
@@ -21,6 +25,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/plots.js"),
     include_str!("page/graph.js"),
     include_str!("page/tables.js"),
+    include_str!("page/code.js"),
     include_str!("page/overview.js"),
     include_str!("page/details.js"),
     include_str!("page/main.js"),
@@ -70,8 +75,17 @@ struct Row<'a> {
     findings: usize,
 }
 
+/// The report of a file with the code of its functions.
+pub(super) struct FilePage {
+    pub(super) report: Report,
+    /// The code of each function of the report.
+    pub(super) code: Vec<Code>,
+}
+
 /// Writes a page with the functions of these reports.
-pub(super) fn write(out: &mut impl Write, reports: &[Report]) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, pages: &[FilePage], profile: &Profile) -> io::Result<()> {
+    let reports: Vec<&Report> = pages.iter().map(|page| &page.report).collect();
+    let reports = &reports[..];
     let functions: Vec<(usize, &Function)> = reports
         .iter()
         .enumerate()
@@ -83,7 +97,7 @@ pub(super) fn write(out: &mut impl Write, reports: &[Report]) -> io::Result<()> 
         .collect();
     let overview = Overview {
         assumed_trips: ptx_report::report::ASSUMED_TRIPS,
-        files: reports.iter().map(file).collect(),
+        files: reports.iter().map(|report| file(report)).collect(),
         functions: functions
             .iter()
             .zip(short_names(&names))
@@ -93,21 +107,23 @@ pub(super) fn write(out: &mut impl Write, reports: &[Report]) -> io::Result<()> 
     let mut page =
         Page::new(&title(reports), &files(reports), "report.md").with_contents(STYLE, BODY, SCRIPT);
     page.add_data("overview", &overview)?;
-    for (index, (_, function)) in functions.iter().enumerate() {
-        page.add_data(&format!("function{index}"), &Details::new(function))?;
+    let codes = pages.iter().flat_map(|page| &page.code);
+    for (index, ((_, function), code)) in functions.iter().zip(codes).enumerate() {
+        let details = Details::new(function, code, profile);
+        page.add_data(&format!("function{index}"), &details)?;
     }
     page.write(out)
 }
 
 /// The file, or how many there are.
-fn files(reports: &[Report]) -> String {
+fn files(reports: &[&Report]) -> String {
     match reports {
         [report] => report.file.clone(),
         _ => counted(reports.len(), "file"),
     }
 }
 
-fn title(reports: &[Report]) -> String {
+fn title(reports: &[&Report]) -> String {
     format!("{} – ptxkit report", files(reports))
 }
 

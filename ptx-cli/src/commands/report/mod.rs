@@ -1,6 +1,7 @@
 //! `ptxkit report`: the factors that limit the performance of functions.
 
 mod html;
+mod profile;
 mod text;
 
 use std::io::{IsTerminal, Write};
@@ -13,12 +14,17 @@ use ptx_report::occupancy::LaunchSizes;
 use ptx_report::report::{Function, Report};
 
 use super::check::filter::{Filter, Kinds};
+use crate::assembler::{Assembler, Depth};
 use crate::format::{FormatOptions, OutputFormat, of_extension};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 use crate::render::tally;
 use crate::replace::replace_file;
+use html::FilePage;
+use html::code::Code;
+use profile::Profile;
+use ptx_isa::Target;
 use ptx_report::counted;
 
 /// Report the factors that limit the performance of functions
@@ -35,6 +41,8 @@ Examples:
   ptxkit report kernel.ptx -o report.html          an interactive page that works offline
   ptxkit report --kernel 'gemm*' kernel.ptx
   ptxkit report --block 256 --shared 65536 kernel.ptx
+  ptxkit report --ptxas ptxas --sass kernel.ptx -o report.html       with the machine code
+  ptxkit report --profile counts.json kernel.ptx -o report.html      with counts of `ptxkit run --profile --json`
   ptxkit report --format json build/ | jq '.functions[].work.total.intensity'")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -49,6 +57,14 @@ pub(crate) struct Args {
     /// The number of bytes of dynamic shared memory, for the occupancy
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=1 << 20))]
     shared: Option<u64>,
+    /// With HTML: show what `ptxkit run --profile --json` or `ptxkit exec --profile` counted beside the static numbers
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    #[command(flatten)]
+    assembler: Assembler,
+    /// Also show machine code, with nvdisasm
+    #[arg(long, requires = "ptxas")]
+    sass: bool,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -95,20 +111,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let (mut used, mut reports, mut written) = (Vec::new(), Vec::new(), Vec::new());
     let mut launch = LaunchSizes::default();
     (launch.block, launch.dynamic_shared) = (args.block, args.shared);
-    let work = |source: Source| report(source, &args.functions, format, launch);
-    let emit = |out: &mut Out, result: FileReport| {
+    let profile = match &args.profile {
+        Some(path) => Profile::read(path)?,
+        None => Profile::default(),
+    };
+    let work = |source: Source| report(source, args, format, launch, &profile);
+    let emit = |out: &mut Out, result: Result<FileReport>| {
         let FileReport {
             report,
+            code,
             chosen,
             warning,
-        } = result;
+        } = result?;
         chosen.note(&mut used);
         if let Some(warning) = &warning {
             out.flush()?;
             output::note(format_args!("ptxkit: {}: {warning}", report.file));
         }
         match (format, &args.output) {
-            (Format::Html, _) => reports.push(report),
+            (Format::Html, _) => reports.push(FilePage { report, code }),
             (_, Some(_)) => write(&mut written, &report, format)?,
             (_, None) => write(out, &report, format)?,
         }
@@ -117,12 +138,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     input::in_order(&inputs, &mut out, &mut status, work, emit)?;
     args.functions.check(&used)?;
     if format == Format::Html {
-        if reports.iter().all(|r| r.functions.is_empty()) {
+        if reports.iter().all(|page| page.report.functions.is_empty()) {
             return Ok(status);
         }
         match args.output {
-            Some(_) => html::write(&mut written, &reports)?,
-            None => html::write(&mut out, &reports)?,
+            Some(_) => html::write(&mut written, &reports, &profile)?,
+            None => html::write(&mut out, &reports, &profile)?,
         }
     }
     if let Some(path) = &args.output {
@@ -147,13 +168,15 @@ fn write(out: &mut impl Write, report: &Report, format: Format) -> Result<()> {
 /// The report of a file.
 struct FileReport {
     report: Report,
+    /// The code of its functions, for the page.
+    code: Vec<Code>,
     chosen: Chosen,
     /// The reasons why the report is not complete.
     warning: Option<String>,
 }
 
 /// The reasons why the report of a file is not complete: it has no functions, or syntax errors.
-fn warning(has_bodies: bool, errors: usize) -> Option<String> {
+fn warnings(has_bodies: bool, errors: usize) -> Vec<String> {
     let mut reasons = Vec::new();
     if !has_bodies {
         reasons.push("no function with a body".to_owned());
@@ -164,25 +187,25 @@ fn warning(has_bodies: bool, errors: usize) -> Option<String> {
             "{count} in the text; statements with errors are not counted, `ptxkit check` lists all errors"
         ));
     }
-    (!reasons.is_empty()).then(|| reasons.join("; "))
+    reasons
 }
 
 fn report(
     source: Source,
-    functions: &Functions,
+    args: &Args,
     format: Format,
     launch: LaunchSizes,
-) -> FileReport {
-    let parsed = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default());
+    profile: &Profile,
+) -> Result<FileReport> {
+    let parsed = ptx_parse::parse_with(source.bytes.clone(), &ptx_ir::Limits::default());
     let module = parsed.module;
     let (errors, _) = tally(&parsed.diagnostics);
-    let chosen = functions.choose(&module);
+    let chosen = args.functions.choose(&module);
     let is_chosen = |id| chosen.contains(id);
     let mut report = match format {
         Format::Html => Report::with_drawings(&source.name, &module, is_chosen),
         _ => Report::new(&source.name, &module, is_chosen),
     };
-    report.set_launch(launch);
     let has_findings = report.functions.iter().any(|f| !f.findings.is_empty());
     let filter = Filter::new(&module, has_findings, Kinds::default());
     for function in &mut report.functions {
@@ -192,11 +215,39 @@ fn report(
             shorten_names(function);
         }
     }
-    FileReport {
-        report,
-        chosen,
-        warning: warning(!module.bodies().is_empty(), errors),
+    let mut warnings = warnings(!module.bodies().is_empty(), errors);
+    let mut disassembly = None;
+    if args.assembler.ptxas.is_some() {
+        let depth = if args.sass {
+            Depth::Code
+        } else {
+            Depth::Report
+        };
+        let header = module.header().target.map(Target::text);
+        match args.assembler.assemble(header, module.source(), depth)? {
+            Ok(assembled) => {
+                let functions = report.functions.iter_mut();
+                assembled.apply(&module, functions.map(|function| &mut function.stats));
+                disassembly = assembled.disassembly;
+            }
+            Err(refusal) => warnings.push(format!("no metrics from ptxas: {refusal}")),
+        }
     }
+    // After the registers that `ptxas` allocates are known.
+    report.set_launch(launch);
+    let code = match format {
+        Format::Html => {
+            let file = source.origin.file();
+            html::code::of_module(&module, &chosen, file, disassembly.as_ref(), profile)
+        }
+        _ => Vec::new(),
+    };
+    Ok(FileReport {
+        report,
+        code,
+        chosen,
+        warning: (!warnings.is_empty()).then(|| warnings.join("; ")),
+    })
 }
 
 /// Shortens names in what people read: forms, objects, messages.

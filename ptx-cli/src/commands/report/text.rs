@@ -8,6 +8,7 @@ use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::counted;
 use ptx_report::occupancy::{KernelOccupancy, MOST_REGISTERS, Occupancy, RegisterOrigin};
+use ptx_report::function_stats::FunctionStats;
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
 };
@@ -50,6 +51,35 @@ fn location(line: u32, source: Option<&str>) -> String {
         Some(source) => format!("line {line} ({source})"),
         None => format!("line {line}"),
     }
+}
+
+/// What ptxas made of a function: registers, spills, the PTX lines that spill most, messages.
+fn machine_code(stats: &FunctionStats) -> String {
+    let mut facts = Vec::new();
+    if let Some(code) = &stats.ptxas {
+        let registers = code
+            .registers
+            .map(|count| counted(count as usize, "register"));
+        facts.extend(registers);
+        match code.spill_store_bytes + code.spill_load_bytes {
+            0 => facts.push("no spills".to_owned()),
+            spilled => facts.push(format!("{} of spills", byte_count(Some(spilled)))),
+        }
+        facts.extend(code.messages.iter().map(|message| {
+            let line = message.line.map(|line| format!(" in line {line}"));
+            let code = message.code.as_deref().unwrap_or("a message");
+            format!("{code}{} of ptxas", line.unwrap_or_default())
+        }));
+    }
+    if let Some(sass) = &stats.sass {
+        facts.push(counted(sass.instructions as usize, "machine instruction"));
+        let spills = sass.local.iter().filter(|accesses| accesses.spills);
+        let most = spills.max_by_key(|accesses| accesses.loads + accesses.stores);
+        if let Some(line) = most.and_then(|accesses| accesses.line) {
+            facts.push(format!("most spills in line {line}"));
+        }
+    }
+    facts.join(", ")
 }
 
 fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
@@ -121,6 +151,7 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
             "occupancy",
             function.occupancy.as_ref().map_or(String::new(), occupancy),
         ),
+        ("machine code", machine_code(stats)),
         ("barriers", synchronization(&function.synchronization)),
         ("calls", calls.join(", ")),
     ] {

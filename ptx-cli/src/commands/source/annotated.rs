@@ -6,14 +6,14 @@ use anyhow::Result;
 use ptx_ir::FunctionKind;
 
 use super::files::{SourceFile, Sources};
-use super::listing::{Kind, Listed, Listing, Place};
+use super::listing::{Kind, Listed, Listing, Place, Row};
 use super::schema::{File, JsonFunction, JsonLine, JsonSource};
 use crate::output::{self, Out};
 use ptx_report::demangle::display_name;
 use ptx_report::{SCHEMA, clean};
 
 /// `Kernel scal<float>(float*, int)`
-pub(super) fn title(function: &Listed<'_>) -> String {
+pub(in crate::commands) fn title(function: &Listed<'_>) -> String {
     let kind = match function.function.kind {
         FunctionKind::Entry => "Kernel",
         FunctionKind::Func => "Function",
@@ -22,14 +22,14 @@ pub(super) fn title(function: &Listed<'_>) -> String {
 }
 
 /// The styles of the output.
-pub(super) struct Styles {
-    pub(super) title: console::Style,
-    pub(super) source: console::Style,
-    pub(super) number: console::Style,
+pub(in crate::commands) struct Styles {
+    pub(in crate::commands) title: console::Style,
+    pub(in crate::commands) source: console::Style,
+    pub(in crate::commands) number: console::Style,
 }
 
 impl Styles {
-    pub(super) fn new() -> Self {
+    pub(in crate::commands) fn new() -> Self {
         let style = console::Style::new().force_styling(output::is_colored());
         Self {
             title: style.clone().bold(),
@@ -40,39 +40,17 @@ impl Styles {
 }
 
 /// Writes the chosen functions. Of inlined calls, those that differ from the last ones are written.
-pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut Out) -> Result<()> {
+pub(in crate::commands) fn write(
+    listing: &Listing<'_>,
+    sources: &mut Sources<'_>,
+    out: &mut Out,
+) -> Result<()> {
     let styles = Styles::new();
     for function in &listing.functions {
         writeln!(out, "{}\n", styles.title.apply_to(title(function)))?;
-        let (mut last, mut last_intermediate): (&[Place], &[Place]) = (&[], &[]);
+        let mut headings = Headings::default();
         for row in &function.statements {
-            let mut write_place = |depth: usize, place: Place| {
-                let text = styles.source.apply_to(source_line(listing, sources, place));
-                writeln!(out, "{:depth$}{text}", "", depth = 2 * depth)
-            };
-            let (chain, intermediate) = (listing.chain(row), listing.intermediate(row));
-            let is_instruction = row.kind == Kind::Instruction;
-            if is_instruction && chain != last {
-                let common = last
-                    .iter()
-                    .zip(chain)
-                    .take_while(|(last, place)| last.is_same_line(**place))
-                    .count();
-                if common < last.len() || common < chain.len() {
-                    let first = common.min(chain.len().saturating_sub(1));
-                    for (depth, place) in chain.iter().enumerate().skip(first) {
-                        write_place(depth, *place)?;
-                    }
-                }
-                (last, last_intermediate) = (chain, &[]);
-            }
-            if is_instruction && intermediate != last_intermediate {
-                let depth = chain.len();
-                intermediate
-                    .iter()
-                    .try_for_each(|place| write_place(depth, *place))?;
-                last_intermediate = intermediate;
-            }
+            headings.write(listing, row, sources, out)?;
             let number = styles.number.apply_to(format!("{:>8}", row.line));
             let indent = if row.kind == Kind::Label { 1 } else { 4 };
             let text = listing.text(row);
@@ -83,8 +61,59 @@ pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut 
     Ok(())
 }
 
+/// The source lines before the instructions of a function.
+#[derive(Default)]
+pub(in crate::commands) struct Headings<'l> {
+    last: &'l [Place],
+    last_intermediate: &'l [Place],
+}
+
+impl<'l> Headings<'l> {
+    /// Writes the source lines of an instruction that differ from those of the last one.
+    pub(in crate::commands) fn write(
+        &mut self,
+        listing: &'l Listing<'_>,
+        row: &Row,
+        sources: &mut Sources<'_>,
+        out: &mut Out,
+    ) -> Result<()> {
+        if row.kind != Kind::Instruction {
+            return Ok(());
+        }
+        let style = Styles::new().source;
+        let mut write_place = |depth: usize, place: Place| {
+            let text = style.apply_to(source_line(listing, sources, place));
+            writeln!(out, "{:depth$}{text}", "", depth = 2 * depth)
+        };
+        let (chain, intermediate) = (listing.chain(row), listing.intermediate(row));
+        if chain != self.last {
+            let common = self
+                .last
+                .iter()
+                .zip(chain)
+                .take_while(|(last, place)| last.is_same_line(**place))
+                .count();
+            if common < self.last.len() || common < chain.len() {
+                let first = common.min(chain.len().saturating_sub(1));
+                for (depth, place) in chain.iter().enumerate().skip(first) {
+                    write_place(depth, *place)?;
+                }
+            }
+            (self.last, self.last_intermediate) = (chain, &[]);
+        }
+        if intermediate != self.last_intermediate {
+            let depth = chain.len();
+            intermediate
+                .iter()
+                .try_for_each(|place| write_place(depth, *place))?;
+            self.last_intermediate = intermediate;
+        }
+        Ok(())
+    }
+}
+
 /// The path at which a source was found, else its path in the module.
-pub(super) fn display_path(path: Option<&str>, source: Option<&SourceFile>) -> String {
+pub(in crate::commands) fn display_path(path: Option<&str>, source: Option<&SourceFile>) -> String {
     let path = source
         .and_then(|source| source.path.as_ref())
         .map(|path| path.to_string_lossy())
@@ -110,7 +139,7 @@ fn source_line(listing: &Listing<'_>, sources: &mut Sources<'_>, place: Place) -
     text
 }
 
-pub(super) fn json<'a>(
+pub(in crate::commands) fn json<'a>(
     file: &'a str,
     listing: &Listing<'a>,
     sources: &mut Sources<'_>,

@@ -11,8 +11,8 @@ use crate::output;
 use ptx_report::{clean, counted};
 
 /// The options about the places of sources.
-#[derive(Debug, clap::Args)]
-pub(super) struct Search {
+#[derive(Debug, Default, clap::Args)]
+pub(in crate::commands) struct Search {
     /// Replace the prefix FROM of source paths by TO. May be repeated; the first matching prefix is used
     #[arg(long = "map", value_name = "FROM=TO", value_parser = map)]
     maps: Vec<(String, String)>,
@@ -39,9 +39,9 @@ const MAX_LISTED: usize = 4;
 
 /// A source file.
 #[derive(Debug)]
-pub(super) struct SourceFile {
+pub(in crate::commands) struct SourceFile {
     /// The path at which it was found; `None` if the module contains it.
-    pub(super) path: Option<PathBuf>,
+    pub(in crate::commands) path: Option<PathBuf>,
     /// The lines without their ends.
     lines: Vec<String>,
     /// Whether a line was asked for that does not exist.
@@ -61,7 +61,7 @@ impl SourceFile {
     }
 
     /// A line, counted from 1. Once it is reported that there is none.
-    pub(super) fn line(&self, number: u32) -> Option<&str> {
+    pub(in crate::commands) fn line(&self, number: u32) -> Option<&str> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         let line = self.lines.get(index).map(String::as_str);
         if line.is_none() && !self.is_short.replace(true) {
@@ -76,7 +76,10 @@ impl SourceFile {
     }
 
     /// The lines from a number to another, as far as there are any.
-    pub(super) fn lines(&self, range: Range<u32>) -> impl Iterator<Item = (u32, &str)> {
+    pub(in crate::commands) fn lines(
+        &self,
+        range: Range<u32>,
+    ) -> impl Iterator<Item = (u32, &str)> {
         range.filter_map(|number| {
             let index = (number as usize).checked_sub(1)?;
             Some((number, self.lines.get(index)?.as_str()))
@@ -85,7 +88,7 @@ impl SourceFile {
 }
 
 /// The sources that were looked for so far.
-pub(super) struct Sources<'a> {
+pub(in crate::commands) struct Sources<'a> {
     search: &'a Search,
     /// The directory of the PTX file.
     folder: PathBuf,
@@ -98,7 +101,7 @@ pub(super) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    pub(super) fn new(search: &'a Search) -> Self {
+    pub(in crate::commands) fn new(search: &'a Search) -> Self {
         Self {
             search,
             folder: PathBuf::new(),
@@ -109,7 +112,11 @@ impl<'a> Sources<'a> {
     }
 
     /// Continues with another PTX file, which contains these sources.
-    pub(super) fn enter(&mut self, ptx: Option<&Path>, embedded: HashMap<String, String>) {
+    pub(in crate::commands) fn enter(
+        &mut self,
+        ptx: Option<&Path>,
+        embedded: HashMap<String, String>,
+    ) {
         let folder = ptx.and_then(Path::parent).unwrap_or(Path::new(""));
         if folder != self.folder || embedded != self.embedded {
             self.folder = folder.to_owned();
@@ -119,7 +126,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Reports the sources that were not found, in one line.
-    pub(super) fn note_missing(&self) {
+    pub(in crate::commands) fn note_missing(&self) {
         let Some(first) = self.missing.first() else {
             return;
         };
@@ -134,7 +141,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The source of a path in the PTX file, which the module may contain.
-    pub(super) fn get(&mut self, path: &str) -> Option<Rc<SourceFile>> {
+    pub(in crate::commands) fn get(&mut self, path: &str) -> Option<Rc<SourceFile>> {
         if let Some(file) = self.files.get(path) {
             return file.clone();
         }

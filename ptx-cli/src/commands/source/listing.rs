@@ -12,11 +12,11 @@ use ptx_report::demangle::{demangle, display_name};
 use ptx_report::source_frames::{JsonFrame, MAX_FRAMES, file_name};
 
 /// The functions of a module that were chosen.
-pub(super) struct Listing<'m> {
+pub(in crate::commands) struct Listing<'m> {
     module: &'m Module,
-    pub(super) functions: Vec<Listed<'m>>,
+    pub(in crate::commands) functions: Vec<Listed<'m>>,
     /// The sources that the module contains, by path.
-    pub(super) embedded: HashMap<String, String>,
+    pub(in crate::commands) embedded: HashMap<String, String>,
     /// The chains of source lines one after the other, each with the outermost call first.
     places: Vec<Place>,
     /// The paths in the module.
@@ -47,14 +47,14 @@ impl Name {
 const MAX_NAME_LEN: usize = 60;
 
 /// A function with its statements, without those about debugging.
-pub(super) struct Listed<'m> {
-    pub(super) function: &'m Function,
-    pub(super) name: &'m str,
-    pub(super) statements: Vec<Row>,
+pub(in crate::commands) struct Listed<'m> {
+    pub(in crate::commands) function: &'m Function,
+    pub(in crate::commands) name: &'m str,
+    pub(in crate::commands) statements: Vec<Row>,
 }
 
 impl Listed<'_> {
-    pub(super) fn instructions(&self) -> impl Iterator<Item = &Row> {
+    pub(in crate::commands) fn instructions(&self) -> impl Iterator<Item = &Row> {
         self.statements
             .iter()
             .filter(|row| row.kind == Kind::Instruction)
@@ -63,11 +63,11 @@ impl Listed<'_> {
 
 /// A statement.
 #[derive(Copy, Clone)]
-pub(super) struct Row {
+pub(in crate::commands) struct Row {
     span: Span,
     /// The line of the statement in the PTX file.
-    pub(super) line: u32,
-    pub(super) kind: Kind,
+    pub(in crate::commands) line: u32,
+    pub(in crate::commands) kind: Kind,
     inline_asm: bool,
     /// The range of its chain of source lines in `places`.
     chain: (u32, u32),
@@ -77,7 +77,7 @@ pub(super) struct Row {
 
 /// The kind of a statement, as far as that matters here.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub(super) enum Kind {
+pub(in crate::commands) enum Kind {
     Instruction,
     Label,
     Other,
@@ -85,10 +85,10 @@ pub(super) enum Kind {
 
 /// A source line.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub(super) struct Place {
+pub(in crate::commands) struct Place {
     /// The number of its path; `None` if the module does not have it.
-    pub(super) file: Option<u32>,
-    pub(super) line: u32,
+    pub(in crate::commands) file: Option<u32>,
+    pub(in crate::commands) line: u32,
     column: u32,
     /// The number of the name of the inlined function that contains the line.
     function: Option<u32>,
@@ -96,7 +96,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Whether both are the same line of the same function; the columns do not matter.
-    pub(super) fn is_same_line(self, other: Self) -> bool {
+    pub(in crate::commands) fn is_same_line(self, other: Self) -> bool {
         Self { column: 0, ..self } == Self { column: 0, ..other }
     }
 }
@@ -131,7 +131,7 @@ impl<T> Interned<T> {
 }
 
 impl<'m> Listing<'m> {
-    pub(super) fn new(module: &'m Module, chosen: &Chosen) -> Self {
+    pub(in crate::commands) fn new(module: &'m Module, chosen: &Chosen) -> Self {
         let lines = LineIndex::new(module.source());
         let source_lines = SourceLines::new(module);
         let embedded = source_lines
@@ -220,17 +220,17 @@ impl<'m> Listing<'m> {
     }
 
     /// Whether no instruction has a source line.
-    pub(super) fn has_no_lines(&self) -> bool {
+    pub(in crate::commands) fn has_no_lines(&self) -> bool {
         self.places.is_empty()
     }
 
     /// The source lines of a statement, the outermost call first.
-    pub(super) fn chain(&self, row: &Row) -> &[Place] {
+    pub(in crate::commands) fn chain(&self, row: &Row) -> &[Place] {
         self.range(row.chain)
     }
 
     /// The lines of a statement in intermediate sources.
-    pub(super) fn intermediate(&self, row: &Row) -> &[Place] {
+    pub(in crate::commands) fn intermediate(&self, row: &Row) -> &[Place] {
         self.range(row.intermediate)
     }
 
@@ -241,24 +241,24 @@ impl<'m> Listing<'m> {
     }
 
     /// The path of a number as the module has it.
-    pub(super) fn path(&self, file: Option<u32>) -> Option<&str> {
+    pub(in crate::commands) fn path(&self, file: Option<u32>) -> Option<&str> {
         self.files.get(file).map(String::as_str)
     }
 
     /// The inlined function that contains a place, for people.
-    pub(super) fn inlined(&self, place: Place) -> Option<&str> {
+    pub(in crate::commands) fn inlined(&self, place: Place) -> Option<&str> {
         self.names
             .get(place.function)
             .map(|name| name.short.as_str())
     }
 
     /// The text of a statement with one space between words.
-    pub(super) fn text(&self, row: &Row) -> String {
+    pub(in crate::commands) fn text(&self, row: &Row) -> String {
         let text = String::from_utf8_lossy(row.span.of(self.module.source()));
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    pub(super) fn json(&self, row: &Row) -> JsonInstruction {
+    pub(in crate::commands) fn json(&self, row: &Row) -> JsonInstruction {
         JsonInstruction {
             line: row.line,
             text: clean(&self.text(row)).into_owned(),

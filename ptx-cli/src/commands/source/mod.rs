@@ -1,9 +1,9 @@
 //! `ptxkit source`: PTX beside the source lines that it comes from.
 
-mod annotated;
+pub(super) mod annotated;
 mod attribution;
-mod files;
-mod listing;
+pub(super) mod files;
+pub(super) mod listing;
 pub(crate) mod schema;
 
 use std::io::Write as _;

@@ -14,29 +14,29 @@ use ptx_report::source_frames::JsonFrame;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct File<'a> {
-    pub(super) schema: u32,
-    pub(super) file: &'a str,
-    pub(super) functions: Vec<JsonFunction<'a>>,
-    pub(super) sources: Vec<JsonSource<JsonLine>>,
+    pub(in crate::commands) schema: u32,
+    pub(in crate::commands) file: &'a str,
+    pub(in crate::commands) functions: Vec<JsonFunction<'a>>,
+    pub(in crate::commands) sources: Vec<JsonSource<JsonLine>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonFunction<'a> {
-    pub(super) name: &'a str,
-    pub(super) demangled: Option<String>,
-    pub(super) kind: Labeled<FunctionKind>,
-    pub(super) instructions: Vec<JsonInstruction>,
+    pub(in crate::commands) name: &'a str,
+    pub(in crate::commands) demangled: Option<String>,
+    pub(in crate::commands) kind: Labeled<FunctionKind>,
+    pub(in crate::commands) instructions: Vec<JsonInstruction>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonInstruction {
-    pub(super) line: u32,
-    pub(super) text: String,
-    pub(super) inline_asm: bool,
-    pub(super) source: Vec<JsonFrame>,
-    pub(super) intermediate: Vec<JsonFrame>,
+    pub(in crate::commands) line: u32,
+    pub(in crate::commands) text: String,
+    pub(in crate::commands) inline_asm: bool,
+    pub(in crate::commands) source: Vec<JsonFrame>,
+    pub(in crate::commands) intermediate: Vec<JsonFrame>,
 }
 
 /// A source file to which instructions refer.
@@ -44,46 +44,46 @@ pub(crate) struct JsonInstruction {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonSource<L> {
     /// The path as the compiler wrote it.
-    pub(super) file: Option<String>,
+    pub(in crate::commands) file: Option<String>,
     /// The path where it was found.
-    pub(super) path: Option<String>,
+    pub(in crate::commands) path: Option<String>,
     /// Whether the text comes from the module.
-    pub(super) embedded: bool,
-    pub(super) lines: Vec<L>,
+    pub(in crate::commands) embedded: bool,
+    pub(in crate::commands) lines: Vec<L>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonLine {
-    pub(super) line: u32,
-    pub(super) text: Option<String>,
+    pub(in crate::commands) line: u32,
+    pub(in crate::commands) text: Option<String>,
 }
 
 /// The instructions of a PTX file by the source lines that they come from.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct BySource<'a> {
-    pub(super) schema: u32,
-    pub(super) file: &'a str,
-    pub(super) sources: Vec<JsonSource<Attribution<'a>>>,
+    pub(in crate::commands) schema: u32,
+    pub(in crate::commands) file: &'a str,
+    pub(in crate::commands) sources: Vec<JsonSource<Attribution<'a>>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Attribution<'a> {
     #[serde(flatten)]
-    pub(super) line: JsonLine,
+    pub(in crate::commands) line: JsonLine,
     /// The number of instructions that were generated from the line.
-    pub(super) own: usize,
+    pub(in crate::commands) own: usize,
     /// The number of instructions of functions that were inlined at calls in the line.
-    pub(super) inlined: usize,
+    pub(in crate::commands) inlined: usize,
     /// The functions with own instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) functions: Option<Vec<JsonFunction<'a>>>,
+    pub(in crate::commands) functions: Option<Vec<JsonFunction<'a>>>,
 }
 
 impl<'a> JsonFunction<'a> {
-    pub(super) fn new<'r>(
+    pub(in crate::commands) fn new<'r>(
         listing: &Listing<'a>,
         function: &Listed<'a>,
         rows: impl Iterator<Item = &'r Row>,
@@ -98,7 +98,11 @@ impl<'a> JsonFunction<'a> {
 }
 
 impl<L> JsonSource<L> {
-    pub(super) fn new(file: Option<&str>, source: Option<&SourceFile>, lines: Vec<L>) -> Self {
+    pub(in crate::commands) fn new(
+        file: Option<&str>,
+        source: Option<&SourceFile>,
+        lines: Vec<L>,
+    ) -> Self {
         let path = source.and_then(|source| source.path.as_ref());
         Self {
             file: file.map(|file| clean(file).into_owned()),
@@ -110,7 +114,7 @@ impl<L> JsonSource<L> {
 }
 
 impl JsonLine {
-    pub(super) fn new(source: Option<&SourceFile>, line: u32) -> Self {
+    pub(in crate::commands) fn new(source: Option<&SourceFile>, line: u32) -> Self {
         let text = source.and_then(|source| source.line(line));
         Self {
             line,

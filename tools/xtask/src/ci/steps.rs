@@ -219,16 +219,16 @@ pub(super) const STEPS: &[Step] = &[
         title: "language server with pytest-lsp and Neovim",
         group: Group::Bindings,
         after: &["build"],
-        needs: &[Need::Unix],
+        needs: &[Need::Unix, Need::Assemblers],
         builds_workspace: false,
-        run: |step| step.script("lsp", &[step.context.built("ptxkit").as_os_str()]),
+        run: language_server,
     },
     Step {
         name: "pages",
         title: "pages of control-flow graphs and reports, in a browser",
         group: Group::Bindings,
         after: &["build"],
-        needs: &[Need::Unix, Need::Browser],
+        needs: &[Need::Unix, Need::Browser, Need::Assemblers],
         builds_workspace: false,
         run: pages,
     },
@@ -565,8 +565,14 @@ fn containers(step: &StepRun<'_>) -> Result<()> {
     Ok(())
 }
 
+/// One test compares hovers with the machine code of ptxas.
+fn language_server(step: &StepRun<'_>) -> Result<()> {
+    let mut command = assembler_command(step, ".ci/lsp")?;
+    step.execute(command.arg(step.context.built("ptxkit")))
+}
+
 fn pages(step: &StepRun<'_>) -> Result<()> {
-    let mut command = step.command("node")?;
+    let mut command = assembler_command(step, "node")?;
     command
         .args(["--test", "viewer.test.js", "report.test.js"])
         .current_dir(step.context.root.join(".ci/browser"))

@@ -7,11 +7,17 @@ use ptx_ir::facts::Space;
 use ptx_isa::RegisterClass;
 use ptx_report::control_flow::Outline;
 use ptx_report::demangle::short_name;
+use ptx_report::function_stats::MachineCode;
 use ptx_report::labels::Labeled;
 use ptx_report::report::{
-    Access, Block, Finding, Function, FunctionWork, Loop, Pipeline, Step, Synchronization,
+    Access, Block, Function, FunctionWork, Loop, Pipeline, Step, Synchronization,
 };
+use ptx_report::sass::SassStats;
 use serde::Serialize;
+
+use super::super::profile::Profile;
+use super::code::Code;
+use super::ranking::{FindingGroup, Loss, group, losses};
 
 /// The largest numbers of entries of the lists.
 const MAX_ACCESSES: usize = 150;
@@ -45,7 +51,13 @@ pub(super) struct Details<'a> {
     unknown_patterns: usize,
     adjacent: Shortened<Adjacent>,
     pipelines: Shortened<Steps<'a>>,
-    findings: Shortened<&'a Finding>,
+    findings: Shortened<FindingGroup<'a>>,
+    losses: Vec<Loss>,
+    code: &'a Code,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ptxas: Option<&'a MachineCode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sass: Option<&'a SassStats>,
     /// The number of findings in each block.
     finding_counts: BTreeMap<u32, usize>,
     blocks: &'a [Block],
@@ -154,7 +166,7 @@ struct Steps<'a> {
 }
 
 impl<'a> Details<'a> {
-    pub(super) fn new(function: &'a Function) -> Self {
+    pub(super) fn new(function: &'a Function, code: &'a Code, profile: &Profile) -> Self {
         let stats = &function.stats;
         let mut finding_counts = BTreeMap::new();
         for finding in &function.findings {
@@ -208,7 +220,11 @@ impl<'a> Details<'a> {
             unknown_patterns: function.accesses.len() - coalescing().count(),
             adjacent: Shortened::new(adjacent, MAX_GROUPS),
             pipelines: Shortened::new(function.pipelines.iter().map(steps), MAX_PIPELINES),
-            findings: Shortened::new(function.findings.iter(), MAX_FINDINGS),
+            findings: Shortened::new(group(&function.findings).into_iter(), MAX_FINDINGS),
+            losses: losses(function, profile),
+            code,
+            ptxas: stats.ptxas.as_ref(),
+            sass: stats.sass.as_ref(),
             finding_counts,
             blocks: if function.drawing.is_some() {
                 &function.blocks

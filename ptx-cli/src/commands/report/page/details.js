@@ -6,7 +6,9 @@ function functionPage(row, details, overview) {
     row.title === row.short ? null : element("p", { class: "signature" }, element("code", {}, row.title)),
     element("p", { class: "dim" }, `${row.kind} at line ${row.line} of ${file.name}, ${file.target ?? "no target"}`),
     cards(row, details), resources(row, details),
-    details.findings.all ? [element("h2", {}, "Findings"), findingTable(details.findings.list), shortened(details.findings, "findings")] : null,
+    details.findings.all ? [element("h2", {}, "Findings"), findingTable(details.findings.list), shortened(details.findings, "groups of findings")] : null,
+    details.losses.length ? [element("h2", {}, "Lost sectors"), lossTable(details.losses)] : null,
+    element("h2", {}, "Code"), codePane(details.code, details.losses),
     element("h2", {}, "Instructions"), workPanel(details.work, overview.assumed_trips),
     details.loops.all ? [element("h2", {}, "Loops"), loopTable(details.loops.list), shortened(details.loops, "loops")] : null,
     details.accesses.all ? [element("h2", {}, "Memory accesses"), accessPanel(details)] : null,
@@ -36,15 +38,15 @@ function resources(row, details) {
   const classes = Object.entries(details.pressure.classes).filter(([, number]) => number).map(([name, number]) => `${name} ${number}`);
   const facts = [
     ["Requires", details.requires.join(", ")], ["Directives", details.directives.join("; ")], ["Parameters", bytes(details.parameter_bytes)], ["Local memory", details.local_bytes ? bytes(details.local_bytes) : ""],
-    ["Registers by class", classes.join(", ")], ["Synchronization", barriers.filter(Boolean).join(", ")], ["Calls", details.calls.join(", ")], ["Symbol", row.title === row.name ? "" : row.name],
+    ["Registers by class", classes.join(", ")], ["Synchronization", barriers.filter(Boolean).join(", ")], ["Calls", details.calls.join(", ")], ...machineFacts(details), ["Symbol", row.title === row.name ? "" : row.name],
   ];
   return element("dl", {}, facts.filter(([, text]) => text).map(([name, text]) => [element("dt", {}, name), element("dd", { class: name === "Symbol" ? "symbol" : null }, text)]).flat());
 }
 
 function findingTable(findings) {
   const columns = [
-    { title: "Line", number: true, value: (f) => f.line }, { title: "Source", value: (f) => f.source },
-    { title: "Message", value: (f) => f.message, show: (f) => element("span", {}, withCode(f.message)), class: "message", hint: (f) => f.help },
+    { title: "Line", number: true, value: (f) => f.line, show: (f) => lineLink(f.line) }, { title: "Source", value: (f) => f.source },
+    { title: "Count", number: true, value: (f) => f.count, about: "The number of findings at the source line", hint: (f) => `lines ${f.lines.join(", ")}${f.count > f.lines.length ? ", …" : ""}` }, { title: "Message", value: (f) => f.message, show: (f) => element("span", {}, withCode(f.message)), class: "message", hint: (f) => f.help },
     { title: "Lint", value: (f) => f.lint, class: "code" }, { title: "Certainty", value: (f) => f.certainty },
   ];
   return sortable(columns, findings, { label: "Findings" });
@@ -83,7 +85,7 @@ function accessPanel(details) {
   const pattern = (a) => (a.pattern === "strided" ? `strided ${a.stride}` : a.pattern ?? "unknown");
   const isBad = (a) => a.sectors > a.least || a.degree > 1;
   const columns = [
-    { title: "Line", number: true, value: (a) => a.line }, { title: "Source", value: (a) => a.source }, { title: "Instruction", value: (a) => a.mnemonic, class: "code" }, { title: "Space", value: (a) => a.space },
+    { title: "Line", number: true, value: (a) => a.line, show: (a) => lineLink(a.line) }, { title: "Source", value: (a) => a.source }, { title: "Instruction", value: (a) => a.mnemonic, class: "code" }, { title: "Space", value: (a) => a.space },
     { title: "Depth", number: true, value: (a) => a.depth, about: "The number of loops that contain it" }, { title: "Bytes", number: true, value: (a) => a.bytes, about: "Bytes per thread" }, { title: "Elements", number: true, value: (a) => a.vector, about: "Elements of a vector" },
     { title: "Pattern", value: pattern, about: "The access pattern of the lanes" }, { title: "Sectors", number: true, value: (a) => a.sectors, class: "cost", about: "32-byte sectors per warp" }, { title: "Least", number: true, value: (a) => a.least, about: "For contiguous addresses" },
     { title: "Degree", number: true, value: (a) => a.degree, class: "cost", about: "Degree of bank conflicts" }, { title: "Object", value: (a) => a.object, class: "name" }, { title: "Address", value: (a) => a.address, class: "code form", hint: (a) => a.address },
