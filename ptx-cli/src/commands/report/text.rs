@@ -7,8 +7,8 @@ use ptx_analysis::memory_access::Pattern;
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::counted;
-use ptx_report::occupancy::{KernelOccupancy, MOST_REGISTERS, Occupancy, RegisterOrigin};
 use ptx_report::function_stats::FunctionStats;
+use ptx_report::occupancy::{KernelOccupancy, MOST_REGISTERS, Occupancy, RegisterOrigin};
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
 };
