@@ -27,7 +27,7 @@ struct Generation {
     dependencies: EventSet,
     is_complete: bool,
     /// Whether the threads pass if no others come.
-    is_surplus: bool,
+    lets_late_pass: bool,
     /// Whether the barrier waits for a number of arrivals, or for nothing.
     is_counted: bool,
 }
@@ -253,7 +253,7 @@ impl Barriers {
         };
         generation.is_counted =
             !matches!(step.participants, Participants::Cta | Participants::Cluster);
-        generation.is_surplus = matches!(step.participants, Participants::AtLeast(_));
+        generation.lets_late_pass = matches!(step.participants, Participants::AtLeast(_));
         let others = |members: &[(usize, u32)]| -> Vec<u32> {
             members
                 .iter()
@@ -323,13 +323,13 @@ impl Barriers {
 
     /// Lets threads pass that wait at a barrier at which enough other threads arrived before, and synchronizes these with them. Returns whether
     /// there are any.
-    pub(crate) fn release_surplus(&mut self, synchronization: &mut Vec<(u32, u32)>) -> bool {
+    pub(crate) fn release_late(&mut self, synchronization: &mut Vec<(u32, u32)>) -> bool {
         let mut is_released = false;
         for generations in self.generations.values_mut() {
             let mut arrivals: Vec<u32> = Vec::new();
             for generation in generations.iter_mut() {
-                let is_surplus = generation.is_surplus && !generation.is_complete;
-                if is_surplus && !arrivals.is_empty() {
+                let lets_late_pass = generation.lets_late_pass && !generation.is_complete;
+                if lets_late_pass && !arrivals.is_empty() {
                     generation.is_complete = true;
                     is_released = true;
                     for (_, wait) in &generation.waits {

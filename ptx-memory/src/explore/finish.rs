@@ -84,9 +84,15 @@ impl<P: Program> Explorer<'_, '_, P> {
                 }
                 continue;
             }
-            let spins = state.threads.iter().all(|thread| {
-                is_ended(&thread.status) || matches!(thread.status, Status::Spinning { .. })
-            });
+            let is_spinning = |status: &Status| matches!(status, Status::Spinning { .. });
+            let spins = state
+                .threads
+                .iter()
+                .all(|thread| is_ended(&thread.status) || is_spinning(&thread.status))
+                && state
+                    .threads
+                    .iter()
+                    .any(|thread| is_spinning(&thread.status));
             let last_writes = self.spin_sources(&state);
             let demands = Demands {
                 last_writes: &last_writes,

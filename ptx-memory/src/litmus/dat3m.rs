@@ -41,8 +41,8 @@ pub(super) fn parse(text: &str) -> Result<Litmus, LitmusError> {
 fn with_lines(text: &str, separator: char) -> impl Iterator<Item = (usize, &str)> {
     let mut line = 0;
     text.split(separator).map(move |part| {
-        let blank = part.len() - part.trim_start().len();
-        let first = line + part.get(..blank).unwrap_or("").matches('\n').count();
+        let indent = part.len() - part.trim_start().len();
+        let first = line + part.get(..indent).unwrap_or("").matches('\n').count();
         line += part.matches('\n').count();
         (first, part)
     })
@@ -92,7 +92,7 @@ fn thread(text: &str, line: usize) -> Result<Thread, LitmusError> {
     let text = text.trim();
     let (name, place) = text
         .split_once('@')
-        .ok_or_else(|| error(line, format!("`{text}` is no thread with a place")))?;
+        .ok_or_else(|| error(line, format!("`{text}` is not a thread with a place")))?;
     let mut thread = Thread {
         name: name.trim().to_owned(),
         ..Thread::default()
@@ -105,7 +105,7 @@ fn thread(text: &str, line: usize) -> Result<Thread, LitmusError> {
         };
         let number = number
             .parse()
-            .map_err(|_| error(line, format!("`{number}` is no number")))?;
+            .map_err(|_| error(line, format!("`{number}` is not a number")))?;
         match level {
             "cta" => thread.place.cta = number,
             "cluster" => cluster = Some(number),
@@ -136,7 +136,7 @@ fn add_declaration(litmus: &mut Litmus, text: &str, line: usize) -> Result<(), L
     let value = value
         .trim()
         .parse()
-        .map_err(|_| error(line, format!("`{}` is no number", value.trim())))?;
+        .map_err(|_| error(line, format!("`{}` is not a number", value.trim())))?;
     match name.split_once(':') {
         Some((thread, register)) => {
             let thread = litmus

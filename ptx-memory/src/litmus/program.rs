@@ -137,7 +137,7 @@ impl<'a> LitmusProgram<'a> {
         }
     }
 
-    /// The step of an instruction that is no arithmetic and no branch.
+    /// The step of an instruction that is neither arithmetic nor a branch.
     fn step(&self, state: &mut LitmusThread, instruction: &Instruction) -> Step {
         let number = state.next as u32;
         match *instruction {

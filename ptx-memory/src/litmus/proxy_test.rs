@@ -131,7 +131,7 @@ fn add_thread(litmus: &mut Litmus, name: &str, body: &str, line: usize) -> Resul
     let number = |prefix: char| {
         name.split('.')
             .find_map(|part| part.strip_prefix(prefix)?.parse::<u32>().ok())
-            .ok_or_else(|| error(line, format!("`{name}` is no thread")))
+            .ok_or_else(|| error(line, format!("`{name}` is not a thread")))
     };
     let (gpu, cta) = (number('d')?, number('b')?);
     let thread = litmus.threads.len();
@@ -155,7 +155,7 @@ fn add_thread(litmus: &mut Litmus, name: &str, body: &str, line: usize) -> Resul
         };
         let value = value
             .parse()
-            .map_err(|_| error(line, format!("`{value}` is no number")))?;
+            .map_err(|_| error(line, format!("`{value}` is not a number")))?;
         let destination = litmus
             .threads
             .get(thread)

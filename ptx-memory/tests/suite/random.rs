@@ -236,3 +236,20 @@ fn exploration_equals_enumeration() {
 fn exploration_without_reasons_equals_enumeration() {
     compare_random(test_support::sample::seed() + 1, 30, true);
 }
+
+/// The write of the atomic operation is only known when its read has a source, and contradicts what an earlier read returned then.
+#[test]
+fn a_late_write_of_an_atomic_operation_is_returned() {
+    let text = "PTX late
+{ x = 0; y = 0; }
+P0@cta 1,gpu 0 | P1@cta 1,gpu 0 ;
+ld.acquire.sys r0, y | atom.relaxed.gpu.exch r0, x, 1 ;
+ld.relaxed.gpu r1, x | bar.cta.sync 0 ;
+ | ld.acquire.gpu r1, y ;
+ | st.release.sys y, 1 ;
+exists (P0:r0 == 1 /\\ P0:r1 == 1)
+";
+    let verdict = Litmus::parse(text).unwrap().decide(&Options::default());
+    assert!(verdict.holds);
+    assert!(compare(text, false).is_some());
+}
