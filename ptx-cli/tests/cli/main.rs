@@ -29,6 +29,7 @@ mod run;
 mod run_script;
 mod run_textures;
 mod run_trace;
+mod sass;
 mod source;
 mod stats;
 mod support;

@@ -9,6 +9,7 @@ mod fragments;
 mod moves;
 mod quads;
 mod scaled;
+mod shown;
 mod sparse;
 mod warpgroup_sums;
 mod warpgroups;

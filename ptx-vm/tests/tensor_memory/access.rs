@@ -223,6 +223,33 @@ fn fragments_of_all_shapes() {
     }
 }
 
+/// The tables of `ptxkit explain --fragments` are the places with which runs are compared above.
+#[test]
+fn shown_fragments_of_all_shapes() {
+    for (shape, unit) in SHAPES {
+        for repetitions in [1, 2, 4, 8, 16, 32, 64, 128] {
+            if repetitions * unit > 128 {
+                continue;
+            }
+            for opcode in ["ld", "st"] {
+                let parts = if shape == "16x32bx2" { 2 } else { 1 };
+                let name = format!("tcgen05.{opcode}.sync.aligned.{shape}.x{repetitions}.b32");
+                let shown = ptx_report::fragments::find(&name).unwrap();
+                assert_eq!(shown.matrices.len(), parts, "{name}");
+                for (part, matrix) in shown.matrices.iter().enumerate() {
+                    assert_eq!(matrix.registers, repetitions * unit, "{name}");
+                    for (row, places) in matrix.places.iter().enumerate() {
+                        for (column, place) in places.iter().enumerate() {
+                            let expected = owner(shape, row, column, part == 1);
+                            assert_eq!((place.lane, place.register), expected, "{name}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Runs instructions of one warp on 32 columns of tensor memory that contain `words` in each lane, with results in `%v0` to `%v3`.
 fn run(target: &str, words: [u32; 4], body: &str) -> Result<[u32; 4], String> {
     let text = format!(
