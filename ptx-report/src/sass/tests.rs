@@ -124,10 +124,10 @@ fn damaged_output_is_read() {
         ".section .text.k\n/*0000*/ @P0 ;\n/*0*/ A",
         "//## File \".nv_debug_ptx_txt\", line 99999999999\n",
     ] {
-        Disassembly::parse(text);
+        let _ = Disassembly::parse(text);
     }
     for end in 0..OUTPUT.len() {
-        Disassembly::parse(&OUTPUT[..end]);
+        let _ = Disassembly::parse(&OUTPUT[..end]);
     }
 }
 
