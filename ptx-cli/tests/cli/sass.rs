@@ -81,17 +81,17 @@ Kernel k
   LDG.E 1, STG.E 1, STL 1
   line 9: spills, 1 store (4 B), 0 loads (0 B)
 
-       4    .visible .entry k(.param .u64 p)                              0000  MOV R1, c[0x0][0x28]
+       4    .visible .entry k(.param .u64 p)                      0000  MOV R1, c[0x0][0x28]
        6    .reg .b64 %rd<2>;
        6    .reg .b32 %r<3>;
 /build/a.cu:5:
        8    ld.param.u64 %rd1, [p];
-       9    ld.global.u32 %r1, [%rd1];                                    0010  LDG.E R0, [R2.64]
+       9    ld.global.u32 %r1, [%rd1];                            0010  LDG.E R0, [R2.64]
 {:66}0020  STL [R1], R0
-      10    add.s32 %r2, %r1, 1;                                          0030  IADD3 R5, R0, 0x1, RZ
+      10    add.s32 %r2, %r1, 1;                                  0030  IADD3 R5, R0, 0x1, RZ
 /build/a.cu:9:
-      12    st.global.u32 [%rd1], %r2;                                    0040  STG.E [R2.64], R5
-      13    ret;                                                          0050  EXIT
+      12    st.global.u32 [%rd1], %r2;                            0040  STG.E [R2.64], R5
+      13    ret;                                                  0050  EXIT
 
 ptxas info: line 9: C7510: Potential Performance Loss: wgmma.mma_async instructions are serialized in the function 'k' in line 9
 ",

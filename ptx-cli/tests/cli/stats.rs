@@ -21,7 +21,7 @@ fn statistics() {
         "families": {"control": 1, "integer": 1, "movement": 3},
         "tensor_core": {"arithmetic": 0, "moves": 0},
         "blocks": 2, "loops": 0, "loop_depth": 0, "loop_list": [], "barriers": 0,
-        "calls": 0, "callees": [], "shared_bytes": 128, "local_bytes": 0,
+        "calls": 0, "callees": [], "shared_bytes": 128, "dynamic_shared": false, "local_bytes": 0,
         "pressure": {
             "max_b32_units": 3,
             "by_class": {"pred": 0, "b8": 0, "b16": 0, "b32": 1, "b64": 1, "b128": 0},

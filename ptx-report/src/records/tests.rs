@@ -133,7 +133,7 @@ fn results_of_values() {
     let store = find("st", "global");
     assert_eq!(
         [&store["coalescing"], &store["sectors"]],
-        [&json!("consecutive"), &json!(4)]
+        [&json!("consecutive"), &json!(5)]
     );
     assert_eq!(
         [&store["object"], &store["space"]],

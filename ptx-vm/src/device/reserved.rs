@@ -5,7 +5,7 @@ use crate::check::Owner;
 use crate::error::RunError;
 
 impl Device<'_> {
-    /// Reserves addresses that begin at a multiple of an alignment, a power of two, and returns the first one. They are no allocation until [`map`](Self::map) begins one
+    /// Reserves addresses that begin at a multiple of an alignment, a power of two, and returns the first one. No allocation has them until [`map`](Self::map) begins one
     /// there, as after `cuMemAddressReserve`. Returns `None` if too few addresses are left, or for another alignment.
     ///
     /// ```

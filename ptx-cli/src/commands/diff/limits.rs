@@ -269,10 +269,6 @@ mod tests {
                 "instructions>+5% loops",
                 "expected a number such as 64 or 48K for `instructions`, found `5% loops`",
             ),
-            (
-                "ptxas.registers>64",
-                "`ptxas.registers` comes from ptxas, which diff does not run",
-            ),
             ("", "unknown metric ``; --help lists all metrics"),
         ] {
             assert_eq!(parse(limit).unwrap_err(), expected, "{limit}");

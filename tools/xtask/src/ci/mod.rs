@@ -56,16 +56,19 @@ pub(crate) enum Group {
     Recomputed,
     /// Mutated inputs.
     Fuzz,
+    /// CUDA libraries of others.
+    Clients,
 }
 
 impl Group {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Checks,
         Self::Tests,
         Self::Oracle,
         Self::Bindings,
         Self::Recomputed,
         Self::Fuzz,
+        Self::Clients,
     ];
 
     fn name(self) -> &'static str {
@@ -76,6 +79,7 @@ impl Group {
             Self::Bindings => "bindings",
             Self::Recomputed => "recomputed",
             Self::Fuzz => "fuzz",
+            Self::Clients => "clients",
         }
     }
 }
@@ -184,10 +188,11 @@ fn list() {
     }
 }
 
-/// The steps of the given names and groups and those that they depend on, in the order of the list. Without names, all but the fuzz targets, whose build takes
-/// as long as the other steps of a group: the workflows run them.
+/// The steps of the given names and groups and those that they depend on, in the order of the list. Without names, all but the fuzz targets and the CUDA
+/// libraries of others, which take as long as the other steps of a group: the workflows run them.
 fn select(names: &[String]) -> Result<Vec<&'static Step>> {
-    let is_default = |step: &Step| names.is_empty() && step.group != Group::Fuzz;
+    let is_default =
+        |step: &Step| names.is_empty() && !matches!(step.group, Group::Fuzz | Group::Clients);
     let mut selected: Vec<bool> = STEPS.iter().map(is_default).collect();
     for name in names {
         let group = Group::ALL.into_iter().find(|group| group.name() == name);

@@ -151,7 +151,7 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "clients",
         title: "CUDA libraries from PyPI and crates.io, run with ptxkit exec",
-        group: Group::Oracle,
+        group: Group::Clients,
         after: &["build"],
         needs: &[Need::Unix, Need::Clients],
         builds_workspace: false,
