@@ -39,6 +39,7 @@ pub mod internals {
     pub use crate::work::matrix::{MatrixProduct, StoredMatrix, matrix_shape, rows_of_matrix};
 }
 
+pub use fragments::swizzle::Swizzle;
 #[doc(inline)]
 pub use ptx_dataflow::{
     AnalysisError, calls, cfg, constants, dataflow, function_dataflow, graph, liveness, pressure,

@@ -17,7 +17,7 @@ pub(crate) use heap::Heap;
 pub(crate) use multicast::{MAX_MEMBERS, is_multimem};
 pub use pages::{HostPage, PAGE_BYTES, PageSource};
 #[doc(inline)]
-pub use ptx_analysis::internals::fragments::swizzle::Swizzle;
+pub(crate) use ptx_analysis::Swizzle;
 pub(crate) use rows::{LaneValue, change_words, read_lanes, write_lanes};
 pub use value::DeviceValue;
 pub(crate) use value::{bytes_of, values_of};
