@@ -7,7 +7,8 @@
 #![allow(
     non_snake_case,
     missing_docs,
-    reason = "the names are those of the API, whose documentation describes them"
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "the names are those of the API, whose documentation describes them and what they require of pointers"
 )]
 
 mod architecture;

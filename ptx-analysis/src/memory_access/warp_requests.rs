@@ -17,6 +17,10 @@ use crate::work::matrix::rows_of_matrix;
 const MOST_BYTES: u64 = 1 << 16;
 
 /// How the request of an access is found.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each access of a function"
+)]
 enum Source {
     /// The addresses follow from an affine form.
     Affine(Addresses, u16),

@@ -96,7 +96,7 @@ impl Machine<'_> {
             })
         };
         // Without exceptions, threads of a barrier for all threads wait for those that wait elsewhere.
-        let (stmt, barrier) = waits().filter(|(_, barrier)| *barrier != CLUSTER).next()?;
+        let (stmt, barrier) = waits().find(|(_, barrier)| *barrier != CLUSTER)?;
         let state = self.barriers.0.get(&barrier)?;
         let mut others: Vec<_> = waits()
             .filter(|(other, number)| *number == barrier && *other != stmt)

@@ -14,6 +14,10 @@ use super::number::{Number, ones, zip};
 
 /// The value of an expression.
 #[derive(Copy, Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "terms are copied on the stack, and most are numbers"
+)]
 pub(super) enum Term {
     Number(Number),
     Masks(Masks),
@@ -302,7 +306,7 @@ impl Scope<'_> {
                     return Some(number);
                 }
                 let offsets = number.offsets.map(i128::wrapping_abs);
-                number.is_known().then(|| Number { offsets, ..number })
+                number.is_known().then_some(Number { offsets, ..number })
             }
             Function::Div | Function::Rem => {
                 division(function == Function::Rem, argument(0)?, argument(1)?)
@@ -462,7 +466,7 @@ fn chosen(set: u32, a: &Number, b: &Number) -> Option<Number> {
         _ => {}
     }
     if !a.is_known() || !b.is_known() {
-        return (a == b).then(|| *a).filter(Number::is_known);
+        return (a == b).then_some(*a).filter(Number::is_known);
     }
     let offsets = core::array::from_fn(|lane| {
         if set >> lane & 1 == 1 {
@@ -537,8 +541,11 @@ fn is_signed(ty: ScalarType) -> bool {
     element(ty).kind() == TypeKind::Signed
 }
 
+/// Whether an order of two numbers is the one of a comparison.
+type IsOrder = fn(Ordering) -> bool;
+
 /// The order that a modifier states, and whether it is one of unsigned integers.
-fn order(modifier: Modifier) -> Option<(fn(Ordering) -> bool, bool)> {
+fn order(modifier: Modifier) -> Option<(IsOrder, bool)> {
     Some(match modifier {
         Modifier::Eq => (Ordering::is_eq, false),
         Modifier::Ne => (Ordering::is_ne, false),
