@@ -111,13 +111,12 @@ impl Assembled {
         functions: impl Iterator<Item = &'f mut FunctionStats>,
     ) {
         let machine_code = &self.compiled.machine_code;
-        let functions = functions.map(|function| {
+        let mut functions: Vec<&mut FunctionStats> = functions.collect();
+        for function in &mut functions {
             function.ptxas = machine_code.get(&function.name).cloned();
-            function
-        });
-        match &self.disassembly {
-            Some(disassembly) => sass::apply(module, disassembly, functions),
-            None => functions.for_each(drop),
+        }
+        if let Some(disassembly) = &self.disassembly {
+            sass::apply(module, disassembly, functions.into_iter());
         }
     }
 }

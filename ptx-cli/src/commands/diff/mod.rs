@@ -88,6 +88,10 @@ Exit status: 0 no differences, 1 differences, or with --fail-if an exceeded limi
     )
 }
 
+#[allow(
+    clippy::too_many_lines,
+    reason = "one step of the command after another"
+)]
 pub(crate) fn run(args: &Args) -> Result<Status> {
     if args.stat && args.format.is_json() {
         bail!("--stat is a format of the text: it cannot be combined with JSON");
