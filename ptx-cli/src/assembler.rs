@@ -116,7 +116,7 @@ impl Assembled {
             function.ptxas = machine_code.get(&function.name).cloned();
         }
         if let Some(disassembly) = &self.disassembly {
-            sass::apply(module, disassembly, functions.into_iter());
+            sass::apply(module, disassembly, functions);
         }
     }
 }
