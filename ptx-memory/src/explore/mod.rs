@@ -453,7 +453,8 @@ impl<P: Program> Node<P> {
     }
 }
 
-/// The writes that a pending read may return, in the order in which they became known.
+/// The writes that a pending read may return, in the order in which they became known. A write whose bits are known can still depend on the read, which must
+/// not return it then: values do not appear out of thin air.
 fn candidates<P: Program>(state: &State<P>, pending: &state::PendingRead) -> Vec<u32> {
     state
         .writes
@@ -466,7 +467,12 @@ fn candidates<P: Program>(state: &State<P>, pending: &state::PendingRead) -> Vec
                     location.address <= pending.address && pending.address < location.end()
                 })
             });
+            let depends = state
+                .prefixes
+                .get(write as usize)
+                .is_some_and(|prefix| prefix.contains(pending.read as usize));
             has_bytes
+                && !depends
                 && !pending.passed.contains(write as usize)
                 && event.is_some_and(|event| event.partner != Some(pending.read))
         })

@@ -248,8 +248,11 @@ impl<P: Program> State<P> {
             .cloned()
             .unwrap_or_default();
         prefix.insert(write as usize);
-        if let Some(slot) = self.prefixes.get_mut(read) {
-            slot.extend(&prefix);
+        // The operations that depend on the read may be known already: a failing compare-and-swap operation does not wait for its operands.
+        for (event, dependencies) in self.prefixes.iter_mut().enumerate() {
+            if event == read || dependencies.contains(read) {
+                dependencies.extend(&prefix);
+            }
         }
         let Some(location) = self
             .execution

@@ -253,3 +253,20 @@ exists (P0:r0 == 1 /\\ P0:r1 == 1)
     assert!(verdict.holds);
     assert!(compare(text, false).is_some());
 }
+
+/// The result of a compare-and-swap operation that fails depends on the value that it would have written, though its value does not.
+#[test]
+fn a_failing_compare_and_swap_operation_passes_on_dependencies() {
+    let text = "PTX failing
+{ x = 0; y = 0; }
+P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
+ld.relaxed.sys r0, x | ld.weak r0, x ;
+atom.release.cta.cas r1, y, 1, r0 | st.relaxed.gpu y, 2 ;
+st.weak x, r1 | st.release.cta x, r0 ;
+exists (P0:r0 == 2)
+";
+    let verdict = Litmus::parse(text).unwrap().decide(&Options::default());
+    assert!(!verdict.holds);
+    assert!(compare(text, false).is_some());
+    assert!(compare(text, true).is_some());
+}
