@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -150,6 +150,11 @@ impl Arena {
 
     /// Makes the pages of one device address those of another one. They are inaccessible for the program. Addresses and the size are multiples of [`LARGE_PAGE`].
     pub(crate) fn map(&self, address: u64, pages: u64, bytes: u64) -> io::Result<()> {
+        self.map_views(address, bytes, self.file.as_raw_fd(), pages - START)
+    }
+
+    /// Maps pages of a file over both views of device addresses. They are inaccessible for the program.
+    fn map_views(&self, address: u64, bytes: u64, file: RawFd, offset: u64) -> io::Result<()> {
         let views = [
             (
                 self.machine_view(address),
@@ -158,15 +163,15 @@ impl Arena {
             (address as usize, libc::PROT_NONE),
         ];
         for (view, access) in views {
-            // SAFETY: the pages are within a view that this arena mapped, and are replaced by others of the same file.
+            // SAFETY: the pages are within the views that this arena mapped. Nothing but kernels and copies of this crate, which are not running, accesses them.
             checked(unsafe {
                 libc::mmap(
                     view as *mut libc::c_void,
                     bytes as usize,
                     access,
                     libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED,
-                    self.file.as_raw_fd(),
-                    (pages - START) as i64,
+                    file,
+                    offset as i64,
                 )
             })?;
         }
@@ -207,28 +212,7 @@ impl Arena {
             Some((file, offset)) => (file.as_raw_fd(), offset),
             None => (self.file.as_raw_fd(), address - START),
         };
-        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        let views = [
-            (
-                self.machine_view(address),
-                libc::PROT_READ | libc::PROT_WRITE,
-            ),
-            (address as usize, libc::PROT_NONE),
-        ];
-        for (place, access) in views {
-            // SAFETY: the pages are within the views of this arena. Nothing but kernels and copies of this crate, which are not running, accesses the pages.
-            checked(unsafe {
-                libc::mmap(
-                    place as *mut libc::c_void,
-                    bytes as usize,
-                    access,
-                    flags,
-                    file,
-                    offset as i64,
-                )
-            })?;
-        }
-        Ok(())
+        self.map_views(address, bytes, file, offset)
     }
 
     /// Sets all pages that are within a range to zero, and returns their memory to the system.

@@ -92,18 +92,31 @@ pub extern "C" fn nvrtcCompileProgram(
     options: *const *const c_char,
 ) -> usize {
     let length = usize::try_from(count).unwrap_or(0);
-    let given: Vec<&CStr> = if options.is_null() {
-        Vec::new()
+    let pointers: &[*const c_char] = if options.is_null() {
+        &[]
     } else {
-        // SAFETY: the program passes that many pointers to texts that end with a zero byte.
-        unsafe {
-            let pointers = std::slice::from_raw_parts(options, length);
-            pointers.iter().map(|text| CStr::from_ptr(*text)).collect()
-        }
+        // SAFETY: the program passes that many pointers.
+        unsafe { std::slice::from_raw_parts(options, length) }
     };
-    let Some(changed) = virtual_options(&given) else {
+    // What NVIDIA's library says of a null pointer is its result.
+    let changed = if pointers.iter().any(|text| text.is_null()) {
+        None
+    } else {
+        // SAFETY: the program passes pointers to texts that end with a zero byte.
+        let texts = pointers.iter().map(|text| unsafe { CStr::from_ptr(*text) });
+        virtual_options(&texts.collect::<Vec<&CStr>>())
+    };
+    let Some(changed) = changed else {
         mark(program, false);
-        let words = [program, length, options.addr(), 0, 0, 0];
+        // The count is passed as it was given.
+        let words = [
+            program,
+            count as usize,
+            options.expose_provenance(),
+            0,
+            0,
+            0,
+        ];
         return forward(c"nvrtcCompileProgram", words);
     };
     mark(program, true);

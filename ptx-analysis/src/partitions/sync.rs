@@ -99,7 +99,9 @@ impl Machine<'_> {
             };
             let phase = object.phase;
             match action {
-                Some(Action::MbarrierExpect) => self.expect(address, stmt, number(self, lane)),
+                Some(Action::MbarrierExpect) => {
+                    self.expect_bytes(address, stmt, number(self, lane))
+                }
                 Some(Action::MbarrierComplete) => {
                     let bytes = number(self, lane);
                     self.start_copy(warp, address, bytes)?;
@@ -107,7 +109,7 @@ impl Machine<'_> {
                 Some(Action::MbarrierArrive | Action::MbarrierDrop) => {
                     let mut arrivals = 1;
                     if facts.has_modifier(Modifier::ExpectTx) {
-                        self.expect(address, stmt, number(self, lane));
+                        self.expect_bytes(address, stmt, number(self, lane));
                     } else if self.read_operand(facts, 1).is_some() {
                         arrivals = number(self, lane)?;
                     }
@@ -197,7 +199,7 @@ impl Machine<'_> {
         }
     }
 
-    fn expect(&mut self, address: u64, stmt: StmtId, bytes: Option<u64>) {
+    fn expect_bytes(&mut self, address: u64, stmt: StmtId, bytes: Option<u64>) {
         if let Some(object) = self.objects.by_address.get_mut(&address) {
             let bytes = bytes.and_then(|bytes| i64::try_from(bytes).ok());
             object.bytes = object

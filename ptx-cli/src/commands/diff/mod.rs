@@ -15,7 +15,7 @@ use ptx_isa::Target;
 use crate::assembler::{Assembled, Assembler, Depth};
 use crate::format::{FormatOptions, TextOrJson};
 use crate::functions::Functions;
-use crate::input::{self, Files, Source};
+use crate::input::{self, Files, Input, Source};
 use crate::metrics;
 use crate::output::{self, Out, Status};
 use crate::render::tally;
@@ -88,10 +88,6 @@ Exit status: 0 no differences, 1 differences, or with --fail-if an exceeded limi
     )
 }
 
-#[allow(
-    clippy::too_many_lines,
-    reason = "one step of the command after another"
-)]
 pub(crate) fn run(args: &Args) -> Result<Status> {
     if args.stat && args.format.is_json() {
         bail!("--stat is a format of the text: it cannot be combined with JSON");
@@ -103,26 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let name = first.origin().name();
         bail!("diff compares two modules: choose one, such as `{name}`");
     }
-    let work = |source: Source| {
-        let parsed = ptx_parse::parse_with(source.bytes, &Limits::default());
-        let (errors, _) = tally(&parsed.diagnostics);
-        (source.name, parsed.module, errors)
-    };
-    let mut sides = Vec::new();
-    input::in_order(
-        &inputs,
-        &mut out,
-        &mut status,
-        work,
-        |_, (name, module, errors)| {
-            if errors > 0 {
-                let errors = counted(errors, "error");
-                output::summary(format_args!("{name}: {errors}, which `ptxkit check` shows"));
-            }
-            sides.push((name, module));
-            Ok(Status::Ok)
-        },
-    )?;
+    let sides = modules(&inputs, &mut out, &mut status)?;
     let [(left_name, left), (right_name, right)] = &sides[..] else {
         if status == Status::Ok {
             bail!("diff compares two modules, found {}", sides.len());
@@ -179,6 +156,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         _ => !report.exceeded.is_empty(),
     }));
     Ok(status)
+}
+
+/// The names and modules of the files that can be read.
+fn modules(inputs: &[Input], out: &mut Out, status: &mut Status) -> Result<Vec<(String, Module)>> {
+    let work = |source: Source| {
+        let parsed = ptx_parse::parse_with(source.bytes, &Limits::default());
+        let (errors, _) = tally(&parsed.diagnostics);
+        (source.name, parsed.module, errors)
+    };
+    let mut modules = Vec::new();
+    input::in_order(inputs, out, status, work, |_, (name, module, errors)| {
+        if errors > 0 {
+            let errors = counted(errors, "error");
+            output::summary(format_args!("{name}: {errors}, which `ptxkit check` shows"));
+        }
+        modules.push((name, module));
+        Ok(Status::Ok)
+    })?;
+    Ok(modules)
 }
 
 /// The machine code of a module; `None` without `--ptxas` and if ptxas refuses the module, which is a finding.
