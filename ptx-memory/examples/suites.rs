@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ptx_memory::litmus::Litmus;
-use ptx_memory::{Options, Version};
+use ptx_memory::{ExploreOptions, Version};
 
 /// The number of agreeing and of all tests of a list of expected verdicts.
 fn compare(folder: &Path, list: &str, version: Version, is_liveness: bool) -> (usize, usize) {
-    let mut options = Options::default();
+    let mut options = ExploreOptions::default();
     options.version = version;
     let text = std::fs::read_to_string(folder.join("litmus").join(list)).unwrap_or_default();
     let (mut agreeing, mut all) = (0, 0);
@@ -74,7 +74,7 @@ fn mixed_proxy(folder: &Path) -> (usize, usize) {
             Ok(tests) => {
                 for test in tests {
                     all += 1;
-                    let verdict = test.decide(&Options::default());
+                    let verdict = test.decide(&ExploreOptions::default());
                     let is_settled = SETTLED.iter().any(|name| path.ends_with(name));
                     if verdict.holds != is_settled && verdict.is_certain {
                         agreeing += 1;

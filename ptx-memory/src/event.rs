@@ -2,7 +2,7 @@
 
 /// The place of a thread in the machine, which decides which scopes include it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
-pub struct Place {
+pub struct ThreadPlace {
     /// The number of the CTA, which is unique among all CTAs of all devices.
     pub cta: u32,
     /// The number of the cluster, which is unique among all clusters of all devices.
@@ -13,7 +13,7 @@ pub struct Place {
 
 /// The scope of a strong operation (8.5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Scope {
+pub enum MemoryScope {
     /// The threads of the same CTA.
     Cta,
     /// The threads of the same cluster.
@@ -24,10 +24,10 @@ pub enum Scope {
     Sys,
 }
 
-impl Scope {
+impl MemoryScope {
     /// Whether the scope of an operation of one thread includes another thread.
     #[must_use]
-    pub fn includes(self, thread: Place, other: Place) -> bool {
+    pub fn includes(self, thread: ThreadPlace, other: ThreadPlace) -> bool {
         match self {
             Self::Cta => thread.cta == other.cta && thread.gpu == other.gpu,
             Self::Cluster => thread.cluster == other.cluster && thread.gpu == other.gpu,
@@ -100,7 +100,7 @@ impl Order {
 
 /// A method of memory access (8.6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Proxy {
+pub enum MemoryProxy {
     /// Loads, stores and atomic operations.
     Generic,
     /// Texture accesses.
@@ -115,7 +115,7 @@ pub enum Proxy {
     TensorMap,
 }
 
-impl Proxy {
+impl MemoryProxy {
     /// The word in `fence.proxy`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -150,7 +150,7 @@ impl Location {
 
     /// Whether both locations have a common byte, by the same virtual address or not.
     #[must_use]
-    pub fn shares_bytes(self, other: Self) -> bool {
+    pub(crate) fn shares_bytes(self, other: Self) -> bool {
         self.address < other.end() && other.address < self.end()
     }
 
@@ -162,7 +162,7 @@ impl Location {
 
     /// Whether the locations overlap completely (8.2.1).
     #[must_use]
-    pub fn overlaps_completely(self, other: Self) -> bool {
+    pub(crate) fn overlaps_completely(self, other: Self) -> bool {
         self == other
     }
 }
@@ -199,9 +199,9 @@ pub struct Event {
     /// The order; `Weak` for events other than memory operations and fences.
     pub order: Order,
     /// The scope of a strong operation.
-    pub scope: Scope,
+    pub scope: MemoryScope,
     /// The method of memory access.
-    pub proxy: Proxy,
+    pub proxy: MemoryProxy,
     /// The bits that a write writes, or that a read returned, the lowest byte first; unknown for a read that has no source yet.
     pub value: Option<u128>,
     /// For both events of an atomic operation, the other event.
@@ -221,8 +221,8 @@ impl Event {
         position: 0,
         kind: EventKind::Initial,
         order: Order::Weak,
-        scope: Scope::Sys,
-        proxy: Proxy::Generic,
+        scope: MemoryScope::Sys,
+        proxy: MemoryProxy::Generic,
         value: None,
         partner: None,
         is_reduction: false,
@@ -288,7 +288,7 @@ impl Event {
 
     /// Whether the event is a `fence.sc`.
     #[must_use]
-    pub fn is_fence_sc(&self) -> bool {
+    pub(crate) fn is_fence_sc(&self) -> bool {
         self.is_fence() && self.order == Order::SequentiallyConsistent
     }
 }

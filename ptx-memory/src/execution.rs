@@ -1,6 +1,6 @@
 //! A candidate execution: events, what they read from, and how they depend on each other.
 
-use crate::event::{Event, EventKind, Place};
+use crate::event::{Event, EventKind, ThreadPlace};
 
 /// A run of bytes that a read takes from one write.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -19,7 +19,7 @@ pub struct ReadsFrom {
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
     /// The places of the threads.
-    pub threads: Vec<Place>,
+    pub threads: Vec<ThreadPlace>,
     /// The events. Event 0 is the initial write.
     pub events: Vec<Event>,
     /// The sources of the reads.
@@ -33,7 +33,7 @@ pub struct Execution {
 impl Execution {
     /// An execution of these threads, without events other than the initial write.
     #[must_use]
-    pub fn new(threads: Vec<Place>) -> Self {
+    pub fn new(threads: Vec<ThreadPlace>) -> Self {
         Self {
             threads,
             events: vec![Event::INITIAL],
@@ -43,7 +43,7 @@ impl Execution {
 
     /// The place of the thread of an event.
     #[must_use]
-    pub fn place(&self, event: &Event) -> Place {
+    pub fn place(&self, event: &Event) -> ThreadPlace {
         self.threads
             .get(event.thread as usize)
             .copied()

@@ -6,7 +6,7 @@
 //! * [`litmus`] reads litmus tests and decides them.
 //!
 //! ```
-//! use ptx_memory::Options;
+//! use ptx_memory::ExploreOptions;
 //! use ptx_memory::litmus::Litmus;
 //! let test = Litmus::parse(
 //!     "PTX message-passing
@@ -17,7 +17,7 @@
 //! ~exists (P1:r0 == 1 /\\ P1:r1 == 0)",
 //! )
 //! .unwrap();
-//! let verdict = test.decide(&Options::default());
+//! let verdict = test.decide(&ExploreOptions::default());
 //! assert!(verdict.holds && verdict.is_certain);
 //! ```
 #![forbid(unsafe_code)]
@@ -31,10 +31,10 @@ mod orders;
 mod program;
 mod relation;
 
-pub use event::{Event, EventKind, Location, Order, Place, Proxy, Scope};
+pub use event::{Event, EventKind, Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
 pub use execution::{Execution, ReadsFrom};
-pub use explore::{End, Ending, Limit, Observer, Options, Race, Statistics, explore};
+pub use explore::{End, Ending, ExploreOptions, Limit, Observer, Race, Statistics, explore};
 pub use model::{Axiom, Causality, Relations, Version, Violation, from_reads};
 pub use orders::{Demands, LastWrite, Orders, orders};
-pub use program::{Access, BarrierStep, Participants, Program, Step, Update, Value};
+pub use program::{BarrierStep, MemoryAccess, Participants, Program, Step, Update, Value};
 pub use relation::{EventSet, Relation};

@@ -1,6 +1,6 @@
 //! What threads do: programs as the explorer sees them.
 
-use crate::event::{Location, Order, Place, Proxy, Scope};
+use crate::event::{Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
 use crate::relation::EventSet;
 
 /// A value that a thread computes, and the reads that it depends on.
@@ -25,15 +25,15 @@ impl Value {
 
 /// A memory access of a thread.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct MemoryAccess {
     /// The accessed bytes; `None` if they depend on a read whose source is not chosen yet.
     pub location: Option<Location>,
     /// The order.
     pub order: Order,
     /// The scope.
-    pub scope: Scope,
+    pub scope: MemoryScope,
     /// The method of memory access.
-    pub proxy: Proxy,
+    pub proxy: MemoryProxy,
     /// The reads on which the address, the data or the execution of the access depend.
     pub dependencies: EventSet,
     /// The number of the instruction.
@@ -76,13 +76,13 @@ pub struct BarrierStep {
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A read. The explorer passes the result to [`Program::receive`].
-    Read(Access),
+    Read(MemoryAccess),
     /// A write of these bits; `None` if they depend on a read whose source is not chosen yet.
-    Write(Access, Option<u128>),
+    Write(MemoryAccess, Option<u128>),
     /// An atomic operation. [`Program::update`] says what is written. The explorer passes the old value to [`Program::receive`].
     Atomic {
         /// The access.
-        access: Access,
+        access: MemoryAccess,
         /// Whether the operation is a reduction.
         is_reduction: bool,
     },
@@ -91,7 +91,7 @@ pub enum Step {
         /// The order.
         order: Order,
         /// The scope.
-        scope: Scope,
+        scope: MemoryScope,
         /// The reads on which the execution of the fence depends.
         dependencies: EventSet,
         /// The number of the instruction.
@@ -100,11 +100,11 @@ pub enum Step {
     /// A proxy fence.
     ProxyFence {
         /// The proxy; `None` for a fence of aliases.
-        proxy: Option<Proxy>,
+        proxy: Option<MemoryProxy>,
         /// The order of a one-directional fence; otherwise `Weak`.
         order: Order,
         /// The scope of a one-directional fence.
-        scope: Scope,
+        scope: MemoryScope,
         /// The reads on which the execution of the fence depends.
         dependencies: EventSet,
         /// The number of the instruction.
@@ -141,7 +141,7 @@ pub trait Program {
     type Thread: Clone;
 
     /// The places of the threads.
-    fn places(&self) -> &[Place];
+    fn places(&self) -> &[ThreadPlace];
 
     /// The state at the start of a thread.
     fn start(&self, thread: usize) -> Self::Thread;

@@ -53,9 +53,14 @@ impl Context<'_> {
             needed.into_iter(),
         );
         let lanes = warps.executing_lanes();
+        let after_calls = warps.instructions_after_calls();
         for (access, source) in all.iter_mut().zip(&sources) {
             if let Some(source) = source {
-                access.request = self.request_of(access, source, &warps, &lanes);
+                let executing = self
+                    .block(access.stmt)
+                    .and_then(|block| lanes.get(block.index()).copied().flatten())
+                    .filter(|_| !after_calls.contains(&access.stmt));
+                access.request = self.request_of(access, source, &warps, executing);
             }
         }
     }
@@ -83,7 +88,7 @@ impl Context<'_> {
         access: &Access,
         source: &Source,
         warps: &WarpValues<'_>,
-        lanes: &[Option<Masks>],
+        executing: Option<Masks>,
     ) -> Option<Request> {
         let (addresses, bits) = match *source {
             Source::Affine(addresses, bits) => (addresses, bits),
@@ -97,8 +102,7 @@ impl Context<'_> {
                 (addresses, self.values.width(value))
             }
         };
-        let block = self.block(access.stmt)?;
-        let mut sets = lanes.get(block.index()).copied().flatten();
+        let mut sets = executing;
         if self.facts.inst(access.inst).guard().is_some() {
             let guard = warps.guard(access.stmt);
             sets = sets

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::Place;
+use crate::event::ThreadPlace;
 use crate::program::{BarrierStep, Participants};
 use crate::relation::EventSet;
 
@@ -42,7 +42,7 @@ struct Membership {
 /// The barriers of a partial execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Barriers {
-    places: Vec<Place>,
+    places: Vec<ThreadPlace>,
     generations: BTreeMap<Key, Vec<Generation>>,
     /// The generation of each operation of a thread.
     members: BTreeMap<(usize, usize), Membership>,
@@ -72,7 +72,7 @@ struct Arrival {
 }
 
 impl Barriers {
-    pub(crate) fn new(places: &[Place]) -> Self {
+    pub(crate) fn new(places: &[ThreadPlace]) -> Self {
         Self {
             places: places.to_vec(),
             generations: BTreeMap::new(),

@@ -2,7 +2,7 @@
 //!
 //! The threads run as far as possible without knowing what their reads return. Then the sources of one read are tried, one after the other. A
 //! read may also return a write that does not exist yet: the read is then *passed*, and tried again when there are more writes. Each consistent
-//! execution has exactly one sequence of choices, so no execution is explored twice. Without [`Options::passes_always`], a read is only passed if a
+//! execution has exactly one sequence of choices, so no execution is explored twice. Without [`ExploreOptions::passes_always`], a read is only passed if a
 //! write was met, in the executions in which it returned another one, that it could return. The memory is quadratic in the number of events of one execution.
 
 mod barriers;
@@ -26,7 +26,7 @@ use state::{Context, State, Status};
 /// What is explored, and how far.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct ExploreOptions {
     /// The version of the memory consistency model.
     pub version: Version,
     /// The largest number of iterations of a loop. Iterations that only read, and change nothing that the thread uses, do not count.
@@ -43,7 +43,7 @@ pub struct Options {
     pub passes_always: bool,
 }
 
-impl Default for Options {
+impl Default for ExploreOptions {
     fn default() -> Self {
         Self {
             version: Version::default(),
@@ -88,9 +88,9 @@ impl Statistics {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Limit {
-    /// [`Options::max_executions`].
+    /// [`ExploreOptions::max_executions`].
     Executions,
-    /// [`Options::max_steps`].
+    /// [`ExploreOptions::max_steps`].
     Steps,
     /// The observer ended the exploration.
     Observer,
@@ -116,7 +116,7 @@ impl<P: Program, F: FnMut(&Ending<'_, P>) -> ControlFlow<()>> Observer<P> for F 
 /// Explores all consistent executions of a program.
 pub fn explore<P: Program>(
     program: &P,
-    options: &Options,
+    options: &ExploreOptions,
     observer: &mut dyn Observer<P>,
 ) -> Statistics {
     let mut context = Context {
@@ -177,7 +177,7 @@ enum Settled<P: Program> {
 
 struct Explorer<'a, 'o, P: Program> {
     context: Context<'a, P>,
-    options: &'a Options,
+    options: &'a ExploreOptions,
     observer: &'o mut dyn Observer<P>,
     statistics: Statistics,
     nodes: Vec<Node<P>>,

@@ -1,8 +1,8 @@
 //! Runs of threads: each step of a thread becomes an operation with events.
 
 use super::state::{Context, Operation, PendingRead, State, Status, Visit};
-use crate::event::{Event, EventKind, Order, Proxy, Scope};
-use crate::program::{Access, Program, Step, Update, Value};
+use crate::event::{Event, EventKind, MemoryProxy, MemoryScope, Order};
+use crate::program::{MemoryAccess, Program, Step, Update, Value};
 use crate::relation::EventSet;
 
 /// A run of a thread.
@@ -118,7 +118,7 @@ impl<P: Program> State<P> {
                     kind: EventKind::ProxyFence {
                         is_alias: proxy.is_none(),
                     },
-                    proxy: proxy.unwrap_or(Proxy::Generic),
+                    proxy: proxy.unwrap_or(MemoryProxy::Generic),
                     order: *order,
                     scope: *scope,
                     instruction: *instruction,
@@ -243,12 +243,12 @@ impl<P: Program> State<P> {
         event
     }
 
-    fn memory_event(access: &Access, kind: EventKind, is_reduction: bool) -> Event {
+    fn memory_event(access: &MemoryAccess, kind: EventKind, is_reduction: bool) -> Event {
         Event {
             kind,
             order: access.order,
             scope: if access.order == Order::Weak {
-                Scope::Cta
+                MemoryScope::Cta
             } else {
                 access.scope
             },
@@ -266,7 +266,7 @@ impl<P: Program> State<P> {
         thread: usize,
         run: &mut Run<P::Thread>,
         step: &Step,
-        access: &Access,
+        access: &MemoryAccess,
         reduction: Option<bool>,
     ) -> Option<Status> {
         let number = run.operation;
@@ -331,7 +331,7 @@ impl<P: Program> State<P> {
         &mut self,
         thread: usize,
         run: &Run<P::Thread>,
-        access: &Access,
+        access: &MemoryAccess,
         read: u32,
         bits: u128,
     ) -> u32 {
@@ -368,7 +368,7 @@ impl<P: Program> State<P> {
         thread: usize,
         run: &mut Run<P::Thread>,
         step: &Step,
-        access: &Access,
+        access: &MemoryAccess,
         bits: Option<u128>,
     ) {
         let number = run.operation;
@@ -452,7 +452,7 @@ impl<P: Program> State<P> {
             match event.1.kind {
                 EventKind::Read(_) => {
                     let is_silent = operation.write.is_none_or(|write| {
-                        event.1.scope >= Scope::Gpu
+                        event.1.scope >= MemoryScope::Gpu
                             && self
                                 .execution
                                 .event(write as usize)

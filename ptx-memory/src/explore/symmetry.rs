@@ -1,7 +1,7 @@
 //! Symmetric threads: of executions that differ only in an exchange of two threads, one is explored.
 
 use super::state::State;
-use crate::event::Place;
+use crate::event::ThreadPlace;
 use crate::program::Program;
 
 impl<P: Program> State<P> {
@@ -64,11 +64,11 @@ impl<P: Program> State<P> {
 }
 
 /// Whether an exchange of two threads keeps which threads are in one CTA, cluster and device.
-fn are_exchangeable(places: &[Place], first: usize, second: usize) -> bool {
+fn are_exchangeable(places: &[ThreadPlace], first: usize, second: usize) -> bool {
     let (Some(a), Some(b)) = (places.get(first), places.get(second)) else {
         return false;
     };
-    let is_alone = |place: &Place| {
+    let is_alone = |place: &ThreadPlace| {
         let in_cta = places
             .iter()
             .filter(|other| other.gpu == place.gpu && other.cta == place.cta);

@@ -76,7 +76,7 @@ impl Formula {
     }
 
     /// Calls a function for each term.
-    pub fn visit_terms(&self, visit: &mut dyn FnMut(Term)) {
+    pub(crate) fn visit_terms(&self, visit: &mut dyn FnMut(Term)) {
         match self {
             Self::Compare(_, a, b) => {
                 visit(*a);

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::program::LitmusProgram;
 use super::{Litmus, Quantifier, Term};
 use crate::execution::Execution;
-use crate::explore::{End, Ending, Options, Statistics, explore};
+use crate::explore::{End, Ending, ExploreOptions, Statistics, explore};
 use crate::orders::Orders;
 
 /// An execution that decides a litmus test.
@@ -43,17 +43,17 @@ pub(super) const MAX_FINAL_STATES: usize = 10_000;
 impl Litmus {
     /// Explores the test until a witness is known.
     #[must_use]
-    pub fn decide(&self, options: &Options) -> Verdict {
+    pub fn decide(&self, options: &ExploreOptions) -> Verdict {
         self.explore(options, true)
     }
 
     /// Explores all executions of the test, for instance to know whether one cannot end.
     #[must_use]
-    pub fn decide_fully(&self, options: &Options) -> Verdict {
+    pub fn decide_fully(&self, options: &ExploreOptions) -> Verdict {
         self.explore(options, false)
     }
 
-    fn explore(&self, options: &Options, ends_early: bool) -> Verdict {
+    fn explore(&self, options: &ExploreOptions, ends_early: bool) -> Verdict {
         let program = LitmusProgram::new(self);
         let mut witness = None;
         let mut may_hang = false;

@@ -1,7 +1,7 @@
 //! The instructions of litmus tests and their notation.
 
 use super::{Litmus, LitmusError, error};
-use crate::event::{Order, Proxy, Scope};
+use crate::event::{MemoryProxy, MemoryScope, Order};
 
 /// A source of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,9 +89,9 @@ pub enum Instruction {
         /// The order.
         order: Order,
         /// The scope.
-        scope: Scope,
+        scope: MemoryScope,
         /// The method of memory access.
-        proxy: Proxy,
+        proxy: MemoryProxy,
         /// The register that is written.
         destination: usize,
         /// The variable.
@@ -102,9 +102,9 @@ pub enum Instruction {
         /// The order.
         order: Order,
         /// The scope.
-        scope: Scope,
+        scope: MemoryScope,
         /// The method of memory access.
-        proxy: Proxy,
+        proxy: MemoryProxy,
         /// The variable.
         variable: usize,
         /// The value.
@@ -115,7 +115,7 @@ pub enum Instruction {
         /// The order.
         order: Order,
         /// The scope.
-        scope: Scope,
+        scope: MemoryScope,
         /// The operation.
         operation: AtomicOperation,
         /// The register that is written; `None` for a reduction.
@@ -126,9 +126,9 @@ pub enum Instruction {
         operands: [Operand; 2],
     },
     /// A fence.
-    Fence(Order, Scope),
+    Fence(Order, MemoryScope),
     /// A proxy fence; `None` for aliases.
-    ProxyFence(Option<Proxy>),
+    ProxyFence(Option<MemoryProxy>),
     /// A barrier of the CTA.
     Barrier {
         /// The number of the barrier.
@@ -196,13 +196,18 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn scope(&self) -> Scope {
-        let scopes = [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys];
+    fn scope(&self) -> MemoryScope {
+        let scopes = [
+            MemoryScope::Cta,
+            MemoryScope::Cluster,
+            MemoryScope::Gpu,
+            MemoryScope::Sys,
+        ];
         let is_volatile = self.modifiers.contains(&"volatile");
         scopes
             .into_iter()
             .find(|scope| !is_volatile && self.modifiers.contains(&scope.name()))
-            .unwrap_or(Scope::Sys)
+            .unwrap_or(MemoryScope::Sys)
     }
 
     fn operand(&self, index: usize) -> Result<&'a str, LitmusError> {
@@ -214,14 +219,14 @@ impl<'a> Words<'a> {
 }
 
 /// The proxy of an opcode, and whether it loads.
-fn access(opcode: &str) -> Option<(Proxy, bool)> {
+fn access(opcode: &str) -> Option<(MemoryProxy, bool)> {
     Some(match opcode {
-        "ld" => (Proxy::Generic, true),
-        "st" => (Proxy::Generic, false),
-        "tld" => (Proxy::Texture, true),
-        "suld" => (Proxy::Surface, true),
-        "sust" => (Proxy::Surface, false),
-        "cold" => (Proxy::Constant, true),
+        "ld" => (MemoryProxy::Generic, true),
+        "st" => (MemoryProxy::Generic, false),
+        "tld" => (MemoryProxy::Texture, true),
+        "suld" => (MemoryProxy::Surface, true),
+        "sust" => (MemoryProxy::Surface, false),
+        "cold" => (MemoryProxy::Constant, true),
         _ => return None,
     })
 }
@@ -415,11 +420,11 @@ fn fence(words: &Words<'_>) -> Result<Instruction, LitmusError> {
     if words.modifiers.first() == Some(&"proxy") {
         return Ok(Instruction::ProxyFence(match words.modifiers.get(1) {
             Some(&"alias") => None,
-            Some(&"texture") => Some(Proxy::Texture),
-            Some(&"surface") => Some(Proxy::Surface),
-            Some(&"constant") => Some(Proxy::Constant),
-            Some(&"generic") => Some(Proxy::Generic),
-            Some(&"async") => Some(Proxy::Asynchronous),
+            Some(&"texture") => Some(MemoryProxy::Texture),
+            Some(&"surface") => Some(MemoryProxy::Surface),
+            Some(&"constant") => Some(MemoryProxy::Constant),
+            Some(&"generic") => Some(MemoryProxy::Generic),
+            Some(&"async") => Some(MemoryProxy::Asynchronous),
             _ => return Err(error(words.line, "unknown proxy")),
         }));
     }
@@ -430,7 +435,7 @@ fn fence(words: &Words<'_>) -> Result<Instruction, LitmusError> {
         (_, order) => order,
     };
     let scope = if words.modifiers.contains(&"gl") {
-        Scope::Gpu
+        MemoryScope::Gpu
     } else {
         words.scope()
     };

@@ -11,7 +11,7 @@ mod states;
 
 use std::fmt;
 
-use crate::event::{Location, Place};
+use crate::event::{Location, ThreadPlace};
 
 pub use condition::{Comparison, Formula, Quantifier, Term};
 pub use decide::{Verdict, Witness};
@@ -44,7 +44,7 @@ pub struct Thread {
     /// The name.
     pub name: String,
     /// The place.
-    pub place: Place,
+    pub place: ThreadPlace,
     /// The instructions.
     pub instructions: Vec<Instruction>,
     /// The names of the registers, with their initial values.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::liveness::{live_registers, loop_heads, target};
 use super::{Arithmetic, AtomicOperation, BYTES, Instruction, Litmus, Operand, Term};
-use crate::event::{Location, Order, Place, Proxy, Scope};
-use crate::program::{Access, BarrierStep, Participants, Program, Step, Update, Value};
+use crate::event::{Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
+use crate::program::{BarrierStep, MemoryAccess, Participants, Program, Step, Update, Value};
 use crate::relation::EventSet;
 
 /// The state of a thread of a litmus test.
@@ -53,7 +53,7 @@ struct Code {
 /// A litmus test that is explored.
 pub(super) struct LitmusProgram<'a> {
     litmus: &'a Litmus,
-    places: Vec<Place>,
+    places: Vec<ThreadPlace>,
     codes: Vec<Code>,
 }
 
@@ -119,15 +119,15 @@ impl<'a> LitmusProgram<'a> {
     fn access(
         &self,
         state: &LitmusThread,
-        (order, scope, proxy): (Order, Scope, Proxy),
+        (order, scope, proxy): (Order, MemoryScope, MemoryProxy),
         variable: usize,
         data: &[Value],
-    ) -> Access {
+    ) -> MemoryAccess {
         let mut dependencies = state.control.clone();
         for value in data {
             dependencies.extend(&value.dependencies);
         }
-        Access {
+        MemoryAccess {
             location: self.location(variable),
             order,
             scope,
@@ -174,7 +174,8 @@ impl<'a> LitmusProgram<'a> {
                 ..
             } => {
                 let data = operands.map(|operand| state.value(operand));
-                let access = self.access(state, (order, scope, Proxy::Generic), variable, &data);
+                let access =
+                    self.access(state, (order, scope, MemoryProxy::Generic), variable, &data);
                 Step::Atomic {
                     access,
                     is_reduction: destination.is_none(),
@@ -194,7 +195,7 @@ impl<'a> LitmusProgram<'a> {
                 Step::ProxyFence {
                     proxy,
                     order: Order::Weak,
-                    scope: Scope::Sys,
+                    scope: MemoryScope::Sys,
                     dependencies: state.control.clone(),
                     instruction: number,
                 }
@@ -254,7 +255,7 @@ fn arithmetic(operation: Arithmetic, a: i64, b: i64) -> i64 {
 impl Program for LitmusProgram<'_> {
     type Thread = LitmusThread;
 
-    fn places(&self) -> &[Place] {
+    fn places(&self) -> &[ThreadPlace] {
         &self.places
     }
 

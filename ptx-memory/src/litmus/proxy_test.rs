@@ -2,7 +2,7 @@
 
 use super::condition::ConditionParser;
 use super::{Formula, Litmus, LitmusError, Quantifier, Thread, error};
-use crate::event::Place;
+use crate::event::ThreadPlace;
 
 pub(super) fn parse(text: &str) -> Result<Vec<Litmus>, LitmusError> {
     let text = without_comments(text);
@@ -137,7 +137,7 @@ fn add_thread(litmus: &mut Litmus, name: &str, body: &str, line: usize) -> Resul
     let thread = litmus.threads.len();
     litmus.threads.push(Thread {
         name: name.to_owned(),
-        place: Place {
+        place: ThreadPlace {
             cta,
             cluster: cta,
             gpu,

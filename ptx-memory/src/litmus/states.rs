@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::decide::MAX_FINAL_STATES;
 use super::program::LitmusProgram;
 use super::{BYTES, Litmus};
-use crate::explore::{End, Ending, Options, Statistics, explore};
+use crate::explore::{End, Ending, ExploreOptions, Statistics, explore};
 
 /// The final values of the registers of each thread, and of all variables.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ pub struct FinalStates {
 impl Litmus {
     /// Explores all executions and returns their final states. Values that the test demands of registers are ignored.
     #[must_use]
-    pub fn final_states(&self, options: &Options) -> FinalStates {
+    pub fn final_states(&self, options: &ExploreOptions) -> FinalStates {
         let program = LitmusProgram::new(self);
         let ranges: Vec<(u64, u32)> = self
             .variables

@@ -1,7 +1,7 @@
 //! Causality order.
 
 use super::{Relations, Version};
-use crate::event::{Event, EventKind, Order, Proxy};
+use crate::event::{Event, EventKind, MemoryProxy, Order};
 use crate::execution::Execution;
 use crate::relation::Relation;
 
@@ -87,7 +87,7 @@ fn proxy_preserved(execution: &Execution, base: &Relation) -> Relation {
 fn is_direct(execution: &Execution, x: &Event, y: &Event) -> bool {
     let (one, other) = (execution.place(x), execution.place(y));
     x.proxy == y.proxy
-        && (x.proxy == Proxy::Generic || (one.cta == other.cta && one.gpu == other.gpu))
+        && (x.proxy == MemoryProxy::Generic || (one.cta == other.cta && one.gpu == other.gpu))
 }
 
 /// Whether a path in base causality order leads through the proxy fences that two accesses of the same bytes need.
@@ -113,12 +113,12 @@ fn has_fenced_path(
             .map(|(number, _)| number)
             .collect()
     };
-    let starts = if x.proxy == Proxy::Generic {
+    let starts = if x.proxy == MemoryProxy::Generic {
         vec![first]
     } else {
         fences_of(x, &|fence, _| base.contains(first, fence))
     };
-    let ends = if y.proxy == Proxy::Generic {
+    let ends = if y.proxy == MemoryProxy::Generic {
         vec![second]
     } else {
         fences_of(y, &|fence, event| {

@@ -1,6 +1,6 @@
 //! Families of classical litmus tests. The verdicts follow from the text of the PTX ISA manual: each family states when its outcome is forbidden.
 
-use ptx_memory::Options;
+use ptx_memory::ExploreOptions;
 use ptx_memory::litmus::Litmus;
 
 const SCOPES: [&str; 3] = ["cta", "gpu", "sys"];
@@ -44,7 +44,7 @@ fn is_allowed(place: &str, columns: &[String], condition: &str) -> bool {
     }
     text.push_str(&format!("exists ({condition})\n"));
     let litmus = Litmus::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let verdict = litmus.decide(&Options::default());
+    let verdict = litmus.decide(&ExploreOptions::default());
     assert!(verdict.is_certain, "{text}");
     verdict.holds
 }

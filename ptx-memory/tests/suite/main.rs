@@ -10,4 +10,5 @@
 
 mod families;
 mod naive;
+mod observer;
 mod random;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use ptx_memory::Options;
+use ptx_memory::ExploreOptions;
 use ptx_memory::litmus::Litmus;
 
 use crate::naive::{State, enumerate};
@@ -187,7 +187,7 @@ fn write_test(
 fn compare(text: &str, passes_always: bool) -> Option<(u64, u64)> {
     let litmus = Litmus::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let expected = enumerate(&litmus, 400)?;
-    let mut options = Options::default();
+    let mut options = ExploreOptions::default();
     options.passes_always = passes_always;
     let explored = litmus.final_states(&options);
     let states: BTreeSet<State> = explored
@@ -249,7 +249,9 @@ ld.relaxed.gpu r1, x | bar.cta.sync 0 ;
  | st.release.sys y, 1 ;
 exists (P0:r0 == 1 /\\ P0:r1 == 1)
 ";
-    let verdict = Litmus::parse(text).unwrap().decide(&Options::default());
+    let verdict = Litmus::parse(text)
+        .unwrap()
+        .decide(&ExploreOptions::default());
     assert!(verdict.holds);
     assert!(compare(text, false).is_some());
 }
@@ -265,7 +267,9 @@ atom.release.cta.cas r1, y, 1, r0 | st.relaxed.gpu y, 2 ;
 st.weak x, r1 | st.release.cta x, r0 ;
 exists (P0:r0 == 2)
 ";
-    let verdict = Litmus::parse(text).unwrap().decide(&Options::default());
+    let verdict = Litmus::parse(text)
+        .unwrap()
+        .decide(&ExploreOptions::default());
     assert!(!verdict.holds);
     assert!(compare(text, false).is_some());
     assert!(compare(text, true).is_some());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ptx_memory::litmus::Litmus;
-use ptx_memory::{Order, Place, Proxy, Scope};
+use ptx_memory::{MemoryProxy, MemoryScope, Order, ThreadPlace};
 
 use super::Pairs;
 use super::traces::{Event, Kind, Trace};
@@ -13,7 +13,7 @@ pub(super) struct Execution {
     /// The thread and the position of each event.
     pub(super) places: Vec<(usize, usize)>,
     pub(super) events: Vec<Event>,
-    pub(super) threads: Vec<Place>,
+    pub(super) threads: Vec<ThreadPlace>,
     pub(super) version_has_proxies: bool,
     pub(super) program_order: Pairs,
     pub(super) dependencies: Pairs,
@@ -29,8 +29,8 @@ impl Execution {
             events: vec![Event {
                 kind: Kind::Write,
                 order: Order::Weak,
-                scope: Scope::Sys,
-                proxy: Proxy::Generic,
+                scope: MemoryScope::Sys,
+                proxy: MemoryProxy::Generic,
                 location: None,
                 value: 0,
                 dependencies: BTreeSet::new(),
@@ -121,10 +121,10 @@ impl Execution {
             self.threads[self.places[b].0],
         );
         match self.events[a].scope {
-            Scope::Cta => one.cta == other.cta && one.gpu == other.gpu,
-            Scope::Cluster => one.cluster == other.cluster && one.gpu == other.gpu,
-            Scope::Gpu => one.gpu == other.gpu,
-            Scope::Sys => true,
+            MemoryScope::Cta => one.cta == other.cta && one.gpu == other.gpu,
+            MemoryScope::Cluster => one.cluster == other.cluster && one.gpu == other.gpu,
+            MemoryScope::Gpu => one.gpu == other.gpu,
+            MemoryScope::Sys => true,
         }
     }
 
@@ -287,14 +287,14 @@ impl Candidate<'_> {
         };
         let same_address = one.mapping == other.mapping;
         if same_address && first.proxy == second.proxy {
-            let generic = first.proxy == Proxy::Generic;
+            let generic = first.proxy == MemoryProxy::Generic;
             if generic || cta(a) == cta(b) {
                 return true;
             }
         }
         let fences = |access: usize| -> Vec<usize> {
             let proxy = x.events[access].proxy;
-            if proxy == Proxy::Generic {
+            if proxy == MemoryProxy::Generic {
                 return vec![access];
             }
             (1..x.events.len())

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use ptx_memory::litmus::{AtomicOperation, Condition, Instruction, Litmus, Operand};
-use ptx_memory::{Location, Order, Proxy, Scope};
+use ptx_memory::{Location, MemoryProxy, MemoryScope, Order};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Kind {
     Read,
     Write,
     Fence,
-    ProxyFence(Option<Proxy>),
+    ProxyFence(Option<MemoryProxy>),
     Barrier { number: i64, waits: bool },
 }
 
@@ -18,8 +18,8 @@ pub(super) enum Kind {
 pub(super) struct Event {
     pub(super) kind: Kind,
     pub(super) order: Order,
-    pub(super) scope: Scope,
-    pub(super) proxy: Proxy,
+    pub(super) scope: MemoryScope,
+    pub(super) proxy: MemoryProxy,
     pub(super) location: Option<Location>,
     pub(super) value: i64,
     /// The positions in the trace of the reads that the event depends on.
@@ -124,7 +124,7 @@ pub(super) fn traces(
             is_reduction: false,
             is_update: false,
         };
-        let generic = Proxy::Generic;
+        let generic = MemoryProxy::Generic;
         match *instruction {
             Instruction::Load {
                 order,
@@ -215,19 +215,25 @@ pub(super) fn traces(
             }
             Instruction::ProxyFence(proxy) => {
                 let kind = Kind::ProxyFence(proxy);
-                running
-                    .trace
-                    .events
-                    .push(event(kind, Order::Weak, Scope::Sys, generic, None));
+                running.trace.events.push(event(
+                    kind,
+                    Order::Weak,
+                    MemoryScope::Sys,
+                    generic,
+                    None,
+                ));
                 pending.push(running);
             }
             Instruction::Barrier { barrier, waits, .. } => {
                 let (number, _) = operand(&running, barrier);
                 let kind = Kind::Barrier { number, waits };
-                running
-                    .trace
-                    .events
-                    .push(event(kind, Order::Weak, Scope::Cta, generic, None));
+                running.trace.events.push(event(
+                    kind,
+                    Order::Weak,
+                    MemoryScope::Cta,
+                    generic,
+                    None,
+                ));
                 pending.push(running);
             }
             Instruction::Label(_) => pending.push(running),
