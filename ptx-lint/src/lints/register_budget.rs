@@ -72,17 +72,13 @@ fn change<'c>(cx: &FunctionContext<'c>, inst: &Reached<'c>) -> Option<Change<'c>
 }
 
 /// Returns the finding about a kernel in which the instructions have no effect. The first instruction is reported, the others have the same cause.
+/// A missing bound is possible only, since options of `ptxas` and of the driver give one as well.
 fn without_effect(cx: &FunctionContext<'_>, changes: &[Change<'_>]) -> Option<Finding> {
     let first = &changes.first()?.inst;
     let mnemonic = cx.mnemonic(first.inst);
-    let finding = |message, help| {
+    let finding = |certainty, message, help| {
         let mut finding = cx
-            .finding(
-                Lint::RegisterBudget,
-                Certainty::Definite,
-                first.stmt,
-                message,
-            )
+            .finding(Lint::RegisterBudget, certainty, first.stmt, message)
             .with_help(help);
         for change in &changes[1..] {
             finding.repeat(cx.span(change.inst.stmt));
@@ -91,9 +87,10 @@ fn without_effect(cx: &FunctionContext<'_>, changes: &[Change<'_>]) -> Option<Fi
     };
     if registers_at_entry(cx).is_none() && !has_register_bound(cx) {
         let message = format!(
-            "`{mnemonic}` has no effect: no directive of the kernel determines the number of registers with which its threads start"
+            "`{mnemonic}` may have no effect: no directive of the kernel determines the number of registers with which its threads start"
         );
         return Some(finding(
+            Certainty::Possible,
             message,
             "add `.maxnreg`, or `.minnctapersm` together with `.maxntid` or `.reqntid`; `ptxas` ignores the instruction otherwise, unless its option `-maxrregcount` is given",
         ));
@@ -106,6 +103,7 @@ fn without_effect(cx: &FunctionContext<'_>, changes: &[Change<'_>]) -> Option<Fi
     );
     Some(
         finding(
+            Certainty::Definite,
             message,
             "inline the function, or define it in this module: `ptxas` ignores the instruction to keep the registers of the called function",
         )
