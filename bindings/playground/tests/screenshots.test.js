@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { checked, goToLine, openExample, playground, showPanel } from "./harness.js";
 
-const LARGEST = 200_000;
+const LARGEST = 250_000;
 
 const open = playground();
 

@@ -83,8 +83,8 @@ impl Instruction {
     }
 
     /// The access pattern of the lanes of a warp, except for parameters: a dictionary with `pattern` (`"uniform"`, `"consecutive"`, `"strided"` or
-    /// `"scattered"`), `stride` in bytes, `sectors` of 32 bytes in global memory, `degree` of bank conflicts in shared memory, and the assumptions, `assumes`.
-    /// `None` if the addresses are not known.
+    /// `"scattered"`), `stride` in bytes, the least and the most `sectors` of 32 bytes in global memory, the `passes` and the `degree` of bank conflicts in
+    /// shared memory, the sets of lanes that may be active, `active_lanes`, and the assumptions, `assumes`. `None` if the addresses are not known.
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) { .reg .b32 %r; .reg .b64 %a; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x; mad.wide.u32 %a, %r, 8, %a; ld.global.u32 %r, [%a]; }")
