@@ -40,7 +40,7 @@ impl Machine<'_> {
         })
     }
 
-    /// The object for which groups wait for ever: preferably one at which nothing arrived.
+    /// The object for which groups wait for ever: preferably one in whose phase something happened, because other waits usually follow from it.
     fn problem_of_objects(&self) -> Option<Problem> {
         let waits = || {
             self.groups.iter().filter_map(|group| match group.wait {
@@ -53,7 +53,8 @@ impl Machine<'_> {
         });
         let (stmt, address, object) = candidates.min_by_key(|(stmt, _, object)| {
             let lacks_bytes = object.pending <= 0;
-            let is_partial = object.arrived() > 0;
+            let never_arrives = object.expectation.is_some() && object.arrival.is_none();
+            let is_partial = object.arrived() > 0 || never_arrives;
             let was_used = object.arrival.is_some();
             (!lacks_bytes, !is_partial, was_used, *stmt)
         })?;
