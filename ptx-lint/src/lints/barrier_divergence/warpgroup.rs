@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::Uniformity;
 use ptx_ir::EntityId as _;
-use ptx_isa::{Action, ConvergenceScope};
+use ptx_isa::{Action, ConvergenceScope, Role};
 
 use super::with_cause;
 use crate::context::{FunctionContext, Reached};
@@ -14,6 +14,9 @@ use crate::{Certainty, Finding, Lint};
 
 /// The threads of a warpgroup.
 const THREADS: u32 = 128;
+
+/// The maximum number of kinds of instructions at which warps meet at different places.
+const MOST_MEETINGS: usize = 64;
 
 /// An instruction that all warps of a warpgroup execute together.
 struct WarpgroupInst<'c> {
@@ -28,20 +31,24 @@ struct WarpgroupInst<'c> {
 enum Meeting {
     /// All warps execute the same instruction.
     SameInstruction,
-    /// Each warp executes an instruction of this kind, perhaps at different places.
-    AnyInstruction,
+    /// Each warp executes an instruction with this action and this constant, perhaps at different places.
+    AnyInstruction(Option<Action>, Option<i64>),
 }
 
 impl Meeting {
     /// Returns `None` if the instruction is not executed by a warpgroup.
-    fn new(inst: &Reached<'_>) -> Option<Self> {
+    fn new(cx: &FunctionContext<'_>, inst: &Reached<'_>) -> Option<Self> {
         use Action::{WarpgroupCommit, WarpgroupFence, WarpgroupMultiply, WarpgroupWait};
         match inst.facts.action() {
             Some(WarpgroupMultiply | WarpgroupFence | WarpgroupCommit | WarpgroupWait) => {
                 Some(Self::SameInstruction)
             }
             _ if inst.facts.convergence() == Some(ConvergenceScope::Warpgroup) => {
-                Some(Self::AnyInstruction)
+                let constant = inst.facts.operands().find(|o| o.role == Role::Imm);
+                Some(Self::AnyInstruction(
+                    inst.facts.action(),
+                    constant.and_then(|constant| cx.integer(constant.operand)),
+                ))
             }
             _ => None,
         }
@@ -63,16 +70,13 @@ pub(super) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
         .instructions()
         .filter_map(|inst| {
             Some(WarpgroupInst {
-                meeting: Meeting::new(&inst)?,
+                meeting: Meeting::new(cx, &inst)?,
                 threads: executing_threads(cx, &mut threads, sets, &inst)?,
                 inst,
             })
         })
         .collect();
-    let anywhere = instructions
-        .iter()
-        .filter(|instruction| instruction.meeting == Meeting::AnyInstruction)
-        .fold(0, |set, instruction| set | instruction.threads);
+    let meetings = threads_of_meetings(&instructions);
     for WarpgroupInst {
         inst,
         meeting,
@@ -81,7 +85,10 @@ pub(super) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     {
         let meeting_threads = match meeting {
             Meeting::SameInstruction => *threads,
-            Meeting::AnyInstruction => anywhere,
+            Meeting::AnyInstruction(..) => {
+                let entry = meetings.iter().find(|(other, _)| other == meeting);
+                entry.map_or(u128::MAX, |(_, threads)| *threads)
+            }
         };
         let is_partial = warpgroups
             .iter()
@@ -106,6 +113,20 @@ pub(super) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
         let help = "let whole warpgroups, 128 threads from a multiple of 128 on, take the branch";
         findings.push(with_cause(cx, finding, &causes).with_help(help));
     }
+}
+
+/// Returns the threads that may execute one of the instructions of each kind. Further kinds than the first ones are left out.
+fn threads_of_meetings(instructions: &[WarpgroupInst<'_>]) -> Vec<(Meeting, u128)> {
+    let mut meetings: Vec<(Meeting, u128)> = Vec::new();
+    for instruction in instructions {
+        let mut entries = meetings.iter_mut();
+        if let Some((_, threads)) = entries.find(|(meeting, _)| *meeting == instruction.meeting) {
+            *threads |= instruction.threads;
+        } else if meetings.len() < MOST_MEETINGS {
+            meetings.push((instruction.meeting, instruction.threads));
+        }
+    }
+    meetings
 }
 
 /// Returns the set of the sample threads of each warpgroup.
