@@ -11,7 +11,7 @@ use ptx_ir::facts::{Facts, Flow, Space};
 use ptx_ir::{FunctionKind, InstId, StmtId};
 use ptx_isa::{Action, Modifier, StateSpace};
 
-use super::signals::{WaitingLoops, values_in_comparisons};
+use super::signals::{WaitingLoops, leaves_memory_unchanged, tickets, values_in_comparisons};
 use crate::context::FunctionContext;
 
 /// A scope of threads; wider ones are greater.
@@ -108,7 +108,7 @@ impl Fence {
 pub(super) struct Access {
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// The access reads and writes.
+    /// The access is a read-modify-write operation. Those that never change memory do not count as writes.
     pub(super) is_atomic: bool,
     /// The access is to shared memory of the CTA or the cluster.
     pub(super) is_shared: bool,
@@ -141,7 +141,7 @@ impl Access {
     }
 
     /// Returns `None` if no other thread can access the memory.
-    fn new(facts: Facts<'_>, resolved: &memory_access::Access) -> Option<Self> {
+    pub(super) fn new(facts: Facts<'_>, resolved: &memory_access::Access) -> Option<Self> {
         let access = &resolved.access;
         let space = match resolved.space {
             Space::State(space) => Some(space),
@@ -267,6 +267,8 @@ pub(super) struct Code {
     pub(super) is_kernel: bool,
     /// The values that are compared for equality.
     pub(super) compared: BTreeSet<ValueId>,
+    /// The atomic operations whose results are only compared.
+    pub(super) tickets: BTreeSet<StmtId>,
 }
 
 impl Code {
@@ -292,7 +294,12 @@ impl Code {
             let accesses = accesses_of_stmt
                 .get(&inst.stmt)
                 .map_or(&[][..], Vec::as_slice);
-            for effect in effects(cx, inst.inst, inst.facts, accesses) {
+            for mut effect in effects(cx, inst.inst, inst.facts, accesses) {
+                if let Effect::Access(access) = &mut effect
+                    && access.is_atomic
+                {
+                    access.writes = !leaves_memory_unchanged(cx, &inst);
+                }
                 let is_poll = match &effect {
                     Effect::Access(access) => loops.is_poll(&inst, access),
                     _ => false,
@@ -307,6 +314,7 @@ impl Code {
         }
         let function = cx.module().functions().get(cx.id());
         Some(Self {
+            tickets: tickets(cx, &blocks),
             blocks,
             is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
             compared: values_in_comparisons(cx),
