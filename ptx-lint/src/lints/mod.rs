@@ -17,6 +17,7 @@ mod missed_vector;
 mod out_of_bounds;
 mod performance;
 mod protocols;
+mod proxy_fence;
 mod read_only_load;
 mod register_budget;
 mod shared_race;
@@ -150,7 +151,7 @@ lints! {
     ProxyFence {
         name: "proxy-fence",
         code: ProxyFence,
-        check: protocols::check_proxy_fence,
+        check: proxy_fence::check,
         inlining: Replaces,
         needs: [],
     }

@@ -22,10 +22,6 @@ pub(super) fn check_async_copy_wait(cx: &FunctionContext<'_>, findings: &mut Vec
     check(cx, Lint::AsyncCopyWait, findings);
 }
 
-pub(super) fn check_proxy_fence(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
-    check(cx, Lint::ProxyFence, findings);
-}
-
 pub(super) fn check_tcgen05_protocol(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     check(cx, Lint::Tcgen05Protocol, findings);
 }
