@@ -11,18 +11,22 @@ use ptx_analysis::memory_access::{Access, Provenance};
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Values, VariableRef};
 use ptx_ir::facts::Space;
-use ptx_isa::StateSpace;
+use ptx_isa::{SpecialReg, StateSpace};
 
 use crate::addresses::Parts;
 use crate::context::{FunctionContext, Reached};
 use crate::executing::ExecutingThreads;
 use crate::{Finding, Lint};
 
+/// The threads of a warp.
+const LANES: u32 = 32;
+
 pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let (Some(accesses), Some(values)) = (cx.accesses(), cx.values()) else {
         return;
     };
     let mut threads = None;
+    let mut bound = None;
     let mut sizes: BTreeMap<VariableRef, Option<u64>> = BTreeMap::new();
     for access in accesses.all() {
         let Some(Provenance::Variable(variable)) = access.provenance else {
@@ -50,12 +54,76 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
             threads
                 .get_or_insert_with(|| cx.threads())
                 .as_mut()
-                .filter(|(threads, _)| threads.shape().is_required)
                 .and_then(|(threads, sets)| {
-                    thread_finding(cx, values, (threads, sets), access, &object, &address)
+                    let bound = (*bound.get_or_insert_with(|| ThreadBound::new(cx, threads)))?;
+                    thread_finding(
+                        cx,
+                        values,
+                        (threads, sets),
+                        bound,
+                        access,
+                        &object,
+                        &address,
+                    )
                 })
         });
     }
+}
+
+/// The threads that a CTA has.
+#[derive(Copy, Clone)]
+struct ThreadBound {
+    /// Their number.
+    count: u32,
+    /// The kernel requires this number.
+    is_required: bool,
+}
+
+impl ThreadBound {
+    /// Returns the number that a kernel requires. Otherwise returns the number by which the code multiplies the index of the CTA before it adds the index
+    /// of the thread, if that is the same everywhere and CTAs have one dimension.
+    fn new(cx: &FunctionContext<'_>, threads: &ThreadValues<'_>) -> Option<Self> {
+        let shape = threads.shape();
+        let count: u32 = shape.threads.into_iter().product();
+        if shape.is_required {
+            return Some(Self {
+                count,
+                is_required: true,
+            });
+        }
+        if shape.threads != [count, 1, 1] {
+            return None;
+        }
+        let (values, ssa) = (cx.values()?, cx.ssa()?);
+        let mut ratios = cx
+            .instructions()
+            .flat_map(|inst| ssa.defs(inst.stmt))
+            .filter_map(|value| threads_of_cta(values, &values.affine(value)));
+        let ratio = ratios.next()?;
+        let ratio = u32::try_from(ratio).ok()?;
+        let is_size = (1..=count).contains(&ratio) && ratio % LANES == 0;
+        (is_size && ratios.all(|other| other == i64::from(ratio))).then_some(Self {
+            count: ratio,
+            is_required: false,
+        })
+    }
+}
+
+/// Returns the factor of the index of the CTA divided by that of the index of the thread in a sum; `None` if one of them is not in the sum.
+fn threads_of_cta(values: &Values, form: &Affine) -> Option<i64> {
+    let factor = |wanted: SpecialReg| {
+        let mut terms = form.terms().iter();
+        let term = terms.find(|term| {
+            matches!(
+                values.symbol(term.symbol),
+                Some(AffineSymbol::Special(register, 0)) if register == wanted
+            )
+        });
+        term.map(|term| term.factor)
+    };
+    let (cta, thread) = (factor(SpecialReg::Ctaid)?, factor(SpecialReg::Tid)?);
+    let ratio = cta.checked_div(thread)?;
+    (cta.checked_rem(thread) == Some(0)).then_some(ratio)
 }
 
 /// A variable, and the number of bytes of an access to it.
@@ -128,11 +196,13 @@ fn constant_finding(
     Some(finding.with_help("correct the offset, or declare a larger variable"))
 }
 
-/// Returns the finding about an access whose offset is a function of the thread, if a thread that executes it reaches bytes outside of the variable.
+/// Returns the finding about an access whose offset is a function of the thread, if a thread that executes it reaches bytes outside of the variable. It is
+/// possible if a condition that is not known may skip the access in this thread, or if the number of threads is only likely.
 fn thread_finding(
     cx: &FunctionContext<'_>,
     values: &Values,
     (threads, sets): (&mut ThreadValues<'_>, &[u128]),
+    bound: ThreadBound,
     access: &Access,
     object: &Object<'_>,
     address: &Affine,
@@ -162,19 +232,29 @@ fn thread_finding(
         facts: cx.facts().inst(access.inst),
     };
     let executing = ExecutingThreads::of(cx, threads, sets, &inst)?;
-    let sample = executing.samples().find(|sample| is_outside(*sample))?;
-    if !executing.is_exact {
-        return None;
-    }
+    let exists = |sample: usize| {
+        threads
+            .samples()
+            .get(sample)
+            .is_some_and(|thread| *thread < bound.count)
+    };
+    let sample = executing
+        .samples()
+        .find(|sample| exists(*sample) && is_outside(*sample))?;
+    let (certainty, accesses) = if executing.is_exact && bound.is_required {
+        (Certainty::Definite, "accesses")
+    } else {
+        (Certainty::Possible, "may access")
+    };
     let (thread, offset) = (threads.samples().get(sample)?, parts.by_sample.get(sample)?);
     let message = format!(
-        "`{}` of thread {thread} accesses {} of `{}`, which has {}",
+        "`{}` of thread {thread} {accesses} {} of `{}`, which has {}",
         cx.mnemonic(access.inst),
         range(object.bytes, *offset),
         object.name,
         count(object.size),
     );
-    let finding = cx.finding(Lint::OutOfBounds, Certainty::Definite, access.stmt, message);
+    let finding = cx.finding(Lint::OutOfBounds, certainty, access.stmt, message);
     Some(finding.with_help(
         "correct the offset, skip the access in this thread, or declare a larger variable",
     ))
