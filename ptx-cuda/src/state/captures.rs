@@ -45,6 +45,8 @@ pub(crate) struct Capture {
     pub(crate) is_invalidated: bool,
     /// Whether the capture created the graph.
     owns_graph: bool,
+    /// The last nodes of streams that joined the capture and were destroyed, which have to be joined to the origin, too.
+    last_of_destroyed: Vec<Raw>,
     /// The number of the capture among all of the process.
     pub(crate) number: u64,
 }
@@ -123,6 +125,7 @@ impl Driver {
             thread: thread::current().id(),
             is_invalidated: false,
             owns_graph,
+            last_of_destroyed: Vec::new(),
             number,
         });
         let dependencies = dependencies.into_iter().collect();
@@ -172,11 +175,11 @@ impl Driver {
                     .filter(|node| predecessors.insert(**node)),
             );
         }
-        let mut streams = self.captured_streams.values();
-        Ok(streams.all(|stream| {
-            stream.capture != capture
-                || stream.dependencies.iter().all(|n| predecessors.contains(n))
-        }))
+        let of_capture = |stream: &&CapturedStream| stream.capture == capture;
+        let streams = self.captured_streams.values().filter(of_capture);
+        let destroyed = &self.captures.get(capture)?.last_of_destroyed;
+        let mut last = streams.flat_map(|s| &s.dependencies).chain(destroyed);
+        Ok(last.all(|node| predecessors.contains(node)))
     }
 
     /// Removes a capture.
@@ -191,16 +194,19 @@ impl Driver {
         }
     }
 
-    /// Ends the part of a stream that is destroyed in a capture: the capture ends with its origin, and is else invalidated.
+    /// Ends the part of a stream that is destroyed in a capture: the capture ends with its origin. The nodes of another stream remain.
     pub(super) fn forget_captured_stream(&mut self, stream: Raw) {
         let Some(captured) = self.captured_streams.remove(&stream) else {
             return;
         };
-        let capture = captured.capture;
-        if self.captures.get(capture).is_ok_and(|c| c.origin == stream) {
-            self.finish_capture(capture, true);
+        let handle = captured.capture;
+        let Ok(capture) = self.captures.get_mut(handle) else {
+            return;
+        };
+        if capture.origin == stream {
+            self.finish_capture(handle, true);
         } else {
-            self.invalidate_capture(capture);
+            capture.last_of_destroyed.extend(captured.dependencies);
         }
     }
 
@@ -352,7 +358,7 @@ impl Driver {
                 let event = self.events.get(event)?;
                 let Some(record) = event.captured.clone() else {
                     // Nothing before an event that was never recorded can be outside of the capture.
-                    return match event.requested {
+                    return match event.records.requested() {
                         0 => Ok(()),
                         _ => Err(Status::STREAM_CAPTURE_ISOLATION),
                     };

@@ -132,6 +132,27 @@ fn streams_join_and_leave_a_capture_by_events() {
     succeeds(cuStreamWaitEvent(second, fork, 0));
     succeeds(add(kernel, data, 1, second));
     assert_eq!(end(first), Err(Status::STREAM_CAPTURE_UNJOINED));
+
+    // A stream that was joined may be destroyed before the capture ends, but not one that was not.
+    for joins in [true, false] {
+        let destroyed = stream(1);
+        begin(first);
+        succeeds(cuEventRecord(fork, first));
+        succeeds(cuStreamWaitEvent(destroyed, fork, 0));
+        succeeds(add(kernel, data, 1, destroyed));
+        if joins {
+            succeeds(cuEventRecord(join, destroyed));
+            succeeds(cuStreamWaitEvent(first, join, 0));
+        }
+        succeeds(cuStreamDestroy_v2(destroyed));
+        let graph = end(first);
+        let expected = if joins {
+            Ok(1)
+        } else {
+            Err(Status::STREAM_CAPTURE_UNJOINED)
+        };
+        assert_eq!(graph.map(node_count), expected);
+    }
     assert_eq!((state(first), state(second)), (Ok(0), Ok(0)));
     // A stream that did nothing need not be joined.
     begin(first);
