@@ -219,7 +219,8 @@ fn batch_copy(driver: &Driver, operation: &BatchCopy) -> Outcome<Copy> {
     })
 }
 
-fn shaped_batch(
+/// Appends copies of boxes. The second result is the number of the copy that fails.
+pub(crate) fn shaped_batch(
     name: &str,
     count: usize,
     operations: *const BatchCopy,

@@ -21,4 +21,28 @@ int main() {
   OK(cudaMemcpyAsync(back, device, 16, cudaMemcpyDeviceToHost, stream));
   OK(cudaStreamSynchronize(stream));
   EXPECT(back[0] == 4 && back[2] == 1 && back[3] == 2);
+
+  // A box of 2 by 2 numbers from rows of 3 to rows of 2.
+  int rows[6] = {1, 2, 3, 4, 5, 6};
+  cudaMemcpy3DBatchOp box = {};
+  box.src.type = box.dst.type = cudaMemcpyOperandTypePointer;
+  box.src.op.ptr.ptr = rows + 1;
+  box.src.op.ptr.rowLength = 3 * sizeof(int);
+  box.dst.op.ptr.ptr = device;
+  box.extent = make_cudaExtent(2 * sizeof(int), 2, 1);
+  box.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  cudaMemcpy3DBatchOp invalid = box;
+  invalid.srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
+  cudaMemcpy3DBatchOp both[2] = {box, invalid};
+#if CUDART_VERSION >= 13000
+  OK(cudaMemcpy3DBatchAsync(1, &box, 0, stream));
+  EXPECT(cudaMemcpy3DBatchAsync(2, both, 0, stream) == cudaErrorInvalidValue);
+#else
+  OK(cudaMemcpy3DBatchAsync(1, &box, &failed, 0, stream));
+  EXPECT(cudaMemcpy3DBatchAsync(2, both, &failed, 0, stream) == cudaErrorInvalidValue && failed == 1);
+#endif
+  cudaGetLastError();
+  OK(cudaMemcpyAsync(back, device, 16, cudaMemcpyDeviceToHost, stream));
+  OK(cudaStreamSynchronize(stream));
+  EXPECT(back[0] == 2 && back[1] == 3 && back[2] == 5 && back[3] == 6);
 }
