@@ -7,6 +7,7 @@ use ptx_ir::{Module, Severity};
 use ptx_isa::Target;
 use ptx_verify::Options;
 
+use crate::caller;
 use crate::status::Status;
 
 /// The reason why code cannot be loaded.
@@ -40,11 +41,17 @@ fn runs(device: Target, target: Target) -> bool {
 /// The error for code without PTX that the device executes, and with something else.
 fn no_ptx(device: Target, others: &str) -> LoadError {
     let number = device.number();
+    let has_nvrtc = (caller::loaded_libraries().iter()).any(|path| path.contains("libnvrtc.so"));
+    let hint = if has_nvrtc {
+        ", or run the program with `ptxkit exec --replace nvrtc` if NVRTC compiled it"
+    } else {
+        ""
+    };
     LoadError::new(
         Status::NO_BINARY_FOR_GPU,
         format!(
             "the code has no PTX that {device} executes, only: {others}. Machine code cannot run: compile with PTX, for example `nvcc -gencode \
-             arch=compute_{number},code=compute_{number}`"
+             arch=compute_{number},code=compute_{number}`{hint}"
         ),
     )
 }
