@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -198,6 +198,11 @@ impl Arena {
     /// The number of the descriptor of the memory of the device in this process.
     pub(crate) fn descriptor(&self) -> i32 {
         self.file.as_raw_fd()
+    }
+
+    /// A new descriptor of the memory of the device, which the program closes.
+    pub(crate) fn duplicate(&self) -> io::Result<i32> {
+        Ok(self.file.try_clone()?.into_raw_fd())
     }
 
     /// Maps pages of the memory of another process, from an offset, over pages of the device; without a file, the pages of the device again. The address, the size and the

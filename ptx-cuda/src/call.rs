@@ -230,19 +230,21 @@ pub(crate) fn wait(name: &str, is_done: impl Fn(&mut Driver) -> Outcome<bool>) -
         let started = Instant::now();
         loop {
             advance();
-            let (done, limit) = with(|driver| {
+            let (done, limit, is_shared) = with(|driver| {
                 driver.current_context()?;
                 // After an error of a kernel, nothing is performed any more.
                 let has_failed = driver.check_context().is_err();
                 let done = has_failed || is_done(driver)?;
-                Ok((done, driver.config.timeout.unwrap_or(WAIT)))
+                let limit = driver.config.timeout.unwrap_or(WAIT);
+                Ok((done, limit, driver.has_shared_events()))
             })?;
             if done {
                 return with(Driver::end_wait);
             }
-            // Another thread of the program may write the value for which a stream waits.
+            // Another thread of the program may write the value for which a stream waits, and another process may record an event.
             let threads = fs::read_dir("/proc/self/task").map_or(2, Iterator::count);
-            if threads < 2 || started.elapsed() > limit {
+            let is_alone = threads < 2 && !is_shared;
+            if is_alone || started.elapsed() > limit {
                 let streams = with(|driver| Ok(driver.describe_blocked()))?;
                 eprintln!("ptxkit: {name} cannot end: {streams}");
                 return Err(Status::LAUNCH_TIMEOUT);

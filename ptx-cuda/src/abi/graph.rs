@@ -96,7 +96,7 @@ pub struct MemoryLocation {
     pub number: i32,
 }
 
-/// `CUmemPoolProps`.
+/// `CUmemPoolProps` and `cudaMemPoolProps`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct PoolProperties {

@@ -13,6 +13,16 @@ pub struct Uuid(pub [u8; 16]);
 #[repr(C)]
 pub struct IpcMemoryHandle(pub [u8; 64]);
 
+/// `CUmemPoolPtrExportData` and `cudaMemPoolPtrExportData`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct ExportedPointer(pub [u8; 64]);
+
+/// `CUipcEventHandle` and `cudaIpcEventHandle_t`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct IpcEventHandle(pub [u8; 64]);
+
 /// The kinds of memory of a copy: `CUmemorytype`.
 pub mod memory_type {
     /// The host.

@@ -1,4 +1,4 @@
-//! Events. Other processes cannot use them.
+//! Events.
 
 use super::stream::EXTERNAL;
 use crate::call::{enqueue, in_context, wait};
@@ -17,9 +17,7 @@ pub extern "C" fn cuEventCreate(event: Out<'_, Raw>, flags: u32) -> Status {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventDestroy_v2(event: Raw) -> Status {
-    in_context("cuEventDestroy_v2", |driver| {
-        driver.events.remove(event).map(|_| ())
-    })
+    in_context("cuEventDestroy_v2", |driver| driver.destroy_event(event))
 }
 
 #[unsafe(no_mangle)]

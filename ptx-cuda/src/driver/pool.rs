@@ -1,8 +1,13 @@
 //! Pools of memory. There is one pool of memory for all; allocations of a pool are those of the device, and are freed at once.
 
+use crate::abi::ExportedPointer;
+use crate::abi::graph::PoolProperties;
 use crate::call::{enqueue, in_context, plain};
-use crate::caller::{self, Out, set};
+use crate::caller::{self, Out, given, set};
 use crate::handles::Raw;
+use crate::state::Pool;
+use crate::state::pools::FILE_DESCRIPTOR;
+use crate::state::shared_memory::{Content, SharedMemory, is_descriptor_of_device};
 use crate::status::Status;
 
 /// The result of a function that allocates memory in a stream. While the stream is captured, a node of the graph allocates it.
@@ -28,9 +33,8 @@ pub extern "C" fn cuMemAllocFromPoolAsync(
     pool: Raw,
     stream: Raw,
 ) -> Status {
-    let known = crate::call::in_context("cuMemAllocFromPoolAsync", |driver| {
-        driver.pools.get(pool).map(|_| ())
-    });
+    let known =
+        crate::call::in_context("cuMemAllocFromPoolAsync", |driver| driver.check_pool(pool));
     if known != Status::SUCCESS {
         return known;
     }
@@ -59,10 +63,88 @@ pub extern "C" fn cuDeviceSetMemPool(device: i32, pool: Raw) -> Status {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuMemPoolCreate(pool: Out<'_, Raw>, _properties: usize) -> Status {
+pub extern "C" fn cuMemPoolCreate(
+    pool: Out<'_, Raw>,
+    properties: Option<&PoolProperties>,
+) -> Status {
     in_context("cuMemPoolCreate", |driver| {
-        let handle = driver.pools.insert(Default::default());
-        set(pool, handle)
+        let handle_kinds = given(properties)?.handle_types;
+        if handle_kinds & !FILE_DESCRIPTOR != 0 {
+            return Err(Status::NOT_SUPPORTED);
+        }
+        let pool = pool.ok_or(Status::INVALID_VALUE)?;
+        pool.write(driver.pools.insert(Pool {
+            handle_kinds,
+            ..Pool::default()
+        }));
+        Ok(())
+    })
+}
+
+/// Another process can use the pool, through a file descriptor.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolExportToShareableHandle(
+    handle: usize,
+    pool: Raw,
+    kind: u32,
+    flags: u64,
+) -> Status {
+    in_context("cuMemPoolExportToShareableHandle", |driver| {
+        let pool = driver.pools.get(pool)?;
+        let is_wanted = kind == FILE_DESCRIPTOR && pool.handle_kinds & kind != 0;
+        if handle == 0 || flags != 0 || !is_wanted || pool.is_imported {
+            return Err(Status::INVALID_VALUE);
+        }
+        let descriptor = driver.memory.arena.duplicate();
+        let descriptor = descriptor.map_err(|_| Status::OPERATING_SYSTEM)?;
+        caller::put(&descriptor.to_ne_bytes(), handle);
+        Ok(())
+    })
+}
+
+/// The pool of another process. `handle` is the file descriptor.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolImportFromShareableHandle(
+    pool: Out<'_, Raw>,
+    handle: usize,
+    kind: u32,
+    flags: u64,
+) -> Status {
+    in_context("cuMemPoolImportFromShareableHandle", |driver| {
+        let pool = pool.ok_or(Status::INVALID_VALUE)?;
+        if kind != FILE_DESCRIPTOR || flags != 0 || !is_descriptor_of_device(handle) {
+            return Err(Status::INVALID_VALUE);
+        }
+        pool.write(driver.pools.insert(Pool {
+            is_imported: true,
+            ..Pool::default()
+        }));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolExportPointer(data: Out<'_, ExportedPointer>, address: u64) -> Status {
+    in_context("cuMemPoolExportPointer", |driver| {
+        let shared = driver.share(address)?;
+        set(data, ExportedPointer(shared.to_bytes(Content::Allocation)))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolImportPointer(
+    address: Out<'_, u64>,
+    pool: Raw,
+    data: Option<&ExportedPointer>,
+) -> Status {
+    in_context("cuMemPoolImportPointer", |driver| {
+        let shared = SharedMemory::from_bytes(&given(data)?.0, Content::Allocation);
+        let shared = shared.filter(|_| address.is_some());
+        let shared = shared.ok_or(Status::INVALID_VALUE)?;
+        if !driver.pools.get(pool)?.is_imported {
+            return Err(Status::INVALID_VALUE);
+        }
+        set(address, driver.open_shared(shared)?)
     })
 }
 

@@ -1,9 +1,10 @@
-//! Memory of other processes.
+//! Memory and events of other processes.
 
 use super::call::same_as_driver;
-use crate::abi::IpcMemoryHandle;
+use crate::abi::{IpcEventHandle, IpcMemoryHandle};
 use crate::caller::Out;
 use crate::driver::ipc;
+use crate::handles::Raw;
 use crate::status::Status;
 
 same_as_driver! {
@@ -19,4 +20,14 @@ same_as_driver! {
     ) -> Status => ipc::cuIpcOpenMemHandle_v2;
 
     pub extern "C" fn cudaIpcCloseMemHandle(address: u64) -> Status => ipc::cuIpcCloseMemHandle;
+
+    pub extern "C" fn cudaIpcGetEventHandle(
+        handle: Out<'_, IpcEventHandle>,
+        event: Raw,
+    ) -> Status => ipc::cuIpcGetEventHandle;
+
+    pub extern "C" fn cudaIpcOpenEventHandle(
+        event: Out<'_, Raw>,
+        handle: IpcEventHandle,
+    ) -> Status => ipc::cuIpcOpenEventHandle;
 }

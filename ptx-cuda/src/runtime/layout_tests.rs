@@ -11,6 +11,7 @@ use std::process::Command;
 
 use super::properties::{Layout, offsets};
 use super::types::*;
+use crate::abi::graph::PoolProperties;
 
 /// A structure: its name in C, its bytes, and the names of its fields in C with their offsets.
 struct Structure {
@@ -90,8 +91,8 @@ fn structures(is_thirteen: bool) -> Vec<Structure> {
         structure!("struct cudaMemAccessDesc", MemoryAccess, location: "location", flags: "flags"),
         structure!(
             "struct cudaMemPoolProps", PoolProperties,
-            kind: "allocType", handle_types: "handleTypes", location: "location",
-            security_attributes: "win32SecurityAttributes", max_bytes: "maxSize", usage: "usage",
+            allocation_type: "allocType", handle_types: "handleTypes", location: "location",
+            security: "win32SecurityAttributes", limit_bytes: "maxSize", usage: "usage",
             reserved: "reserved"
         ),
     ]

@@ -1,9 +1,12 @@
 //! Pools of memory. Allocations of a pool are those of the device, and are freed at once.
 
-use super::call::{enqueue, in_context, without_context};
-use super::types::{MemoryAccess, MemoryLocation, PoolProperties};
+use super::call::{enqueue, in_context, same_as_driver, without_context};
+use super::types::{MemoryAccess, MemoryLocation};
+use crate::abi::ExportedPointer;
+use crate::abi::graph::PoolProperties;
 use crate::caller::{self, Out, given, set};
 use crate::driver::device::check_device;
+use crate::driver::pool as d;
 use crate::handles::Raw;
 use crate::state::{Driver, Operation};
 use crate::status::{Outcome, Status};
@@ -42,7 +45,7 @@ pub extern "C" fn cudaMallocFromPoolAsync(
 ) -> Status {
     let name = "cudaMallocFromPoolAsync";
     allocate(name, pointer, bytes, stream, |driver| {
-        driver.pools.get(pool).map(|_| ())
+        driver.check_pool(pool)
     })
 }
 
@@ -107,17 +110,36 @@ pub extern "C" fn cudaMemSetMemPool(
     })
 }
 
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemPoolCreate(
-    pool: Out<'_, Raw>,
-    properties: Option<&PoolProperties>,
-) -> Status {
-    in_context("cudaMemPoolCreate", |driver| {
-        given(properties)?;
-        let pool = pool.ok_or(Status::INVALID_VALUE)?;
-        pool.write(driver.pools.insert(Default::default()));
-        Ok(())
-    })
+same_as_driver! {
+    pub extern "C" fn cudaMemPoolCreate(
+        pool: Out<'_, Raw>,
+        properties: Option<&PoolProperties>,
+    ) -> Status => d::cuMemPoolCreate;
+
+    pub extern "C" fn cudaMemPoolExportToShareableHandle(
+        handle: usize,
+        pool: Raw,
+        kind: u32,
+        flags: u64,
+    ) -> Status => d::cuMemPoolExportToShareableHandle;
+
+    pub extern "C" fn cudaMemPoolImportFromShareableHandle(
+        pool: Out<'_, Raw>,
+        handle: usize,
+        kind: u32,
+        flags: u64,
+    ) -> Status => d::cuMemPoolImportFromShareableHandle;
+
+    pub extern "C" fn cudaMemPoolExportPointer(
+        data: Out<'_, ExportedPointer>,
+        address: u64,
+    ) -> Status => d::cuMemPoolExportPointer;
+
+    pub extern "C" fn cudaMemPoolImportPointer(
+        address: Out<'_, u64>,
+        pool: Raw,
+        data: Option<&ExportedPointer>,
+    ) -> Status => d::cuMemPoolImportPointer;
 }
 
 #[unsafe(no_mangle)]

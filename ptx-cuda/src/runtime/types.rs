@@ -133,16 +133,3 @@ pub struct MemoryAccess {
     pub location: MemoryLocation,
     pub flags: u32,
 }
-
-/// `cudaMemPoolProps`.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct PoolProperties {
-    pub kind: u32,
-    pub handle_types: u32,
-    pub location: MemoryLocation,
-    pub security_attributes: usize,
-    pub max_bytes: usize,
-    pub usage: u16,
-    pub reserved: [u8; 54],
-}

@@ -121,7 +121,7 @@ impl Driver {
         }
         self.abandon_default_streams();
         for event in handles_of(self.events.iter().map(|(h, o)| (h, o.context)), context) {
-            let _ = self.events.remove(event);
+            let _ = self.destroy_event(event);
         }
         self.destroy_textures_of(context);
         self.destroy_arrays_of(context);

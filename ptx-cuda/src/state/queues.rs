@@ -99,7 +99,7 @@ impl Driver {
     pub(crate) fn submit(&mut self, operation: Operation, stream: Raw) -> Outcome<Progress> {
         let record = match operation {
             Operation::Wait(event) | Operation::WaitExternal(event) => {
-                Some(self.events.get(event)?.requested)
+                Some(self.events.get(event)?.records.requested())
             }
             _ => None,
         };
@@ -144,7 +144,7 @@ impl Driver {
         };
         for event in records {
             if let Ok(event) = self.events.get_mut(event) {
-                event.requested += 1;
+                event.records.request();
             }
         }
         let stream = same_stream(stream);
@@ -274,7 +274,8 @@ impl Driver {
     /// Whether an event was recorded so often, or destroyed.
     fn is_recorded(&self, event: Raw, record: Option<u64>) -> bool {
         self.events.get(event).map_or(true, |event| {
-            event.completed >= record.unwrap_or(event.requested)
+            let records = &event.records;
+            records.completed() >= record.unwrap_or_else(|| records.requested())
         })
     }
 

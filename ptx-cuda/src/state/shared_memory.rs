@@ -27,15 +27,42 @@ pub(crate) struct OpenedMemory {
 
 /// The bytes of a handle.
 pub(crate) const HANDLE_BYTES: usize = 64;
-/// The first bytes of each handle.
-const MAGIC: [u8; 8] = *b"ptxkit-1";
+
+/// What the memory of a handle contains.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// An allocation of the program.
+    Allocation,
+    /// The numbers of the records of an event.
+    Event,
+}
+
+impl Content {
+    /// The first bytes of handles.
+    const fn magic(self) -> [u8; 8] {
+        match self {
+            Self::Allocation => *b"ptxkit-1",
+            Self::Event => *b"ptxkit-e",
+        }
+    }
+}
 
 impl SharedMemory {
+    /// The memory of this process at an address.
+    pub(super) fn of_this_process(descriptor: i32, address: u64, bytes: u64) -> Self {
+        Self {
+            process: std::process::id(),
+            descriptor,
+            address,
+            bytes,
+        }
+    }
+
     /// The bytes of the handle.
-    pub(crate) fn to_bytes(self) -> [u8; HANDLE_BYTES] {
+    pub(crate) fn to_bytes(self, content: Content) -> [u8; HANDLE_BYTES] {
         let mut bytes = [0; HANDLE_BYTES];
         let fields = [
-            &MAGIC[..],
+            &content.magic()[..],
             &self.process.to_le_bytes(),
             &self.descriptor.to_le_bytes(),
             &self.address.to_le_bytes(),
@@ -48,13 +75,13 @@ impl SharedMemory {
     }
 
     /// Reads the bytes of a handle.
-    pub(crate) fn from_bytes(bytes: &[u8; HANDLE_BYTES]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8; HANDLE_BYTES], content: Content) -> Option<Self> {
         let (magic, fields) = bytes.split_first_chunk()?;
         let (process, fields) = fields.split_first_chunk()?;
         let (descriptor, fields) = fields.split_first_chunk()?;
         let (address, fields) = fields.split_first_chunk()?;
         let (size, _) = fields.split_first_chunk()?;
-        (*magic == MAGIC).then_some(Self {
+        (*magic == content.magic()).then_some(Self {
             process: u32::from_le_bytes(*process),
             descriptor: i32::from_le_bytes(*descriptor),
             address: u64::from_le_bytes(*address),
@@ -73,13 +100,24 @@ impl SharedMemory {
     /// Opens the memory of the process. Fails if the process ended, or if the descriptor is that of something else.
     fn open(&self, end: u64) -> Option<File> {
         let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
-        let link = fs::read_link(&path).ok()?;
-        if !link.to_str()?.starts_with(&format!("/memfd:{NAME}")) {
+        if !is_device_memory(&path) {
             return None;
         }
         let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
         (end <= file.metadata().ok()?.len()).then_some(file)
     }
+}
+
+/// Whether the descriptor that a path in `/proc` names is one of the memory of a device.
+fn is_device_memory(path: &str) -> bool {
+    let link = fs::read_link(path).unwrap_or_default();
+    let prefix = format!("/memfd:{NAME}");
+    link.to_str().is_some_and(|link| link.starts_with(&prefix))
+}
+
+/// Whether a descriptor of this process is one of the memory of a device.
+pub(crate) fn is_descriptor_of_device(descriptor: usize) -> bool {
+    is_device_memory(&format!("/proc/self/fd/{descriptor}"))
 }
 
 impl Driver {
@@ -90,12 +128,12 @@ impl Driver {
         if allocation.kind != AllocationKind::Device {
             return Err(Status::INVALID_VALUE);
         }
-        Ok(SharedMemory {
-            process: std::process::id(),
-            descriptor: self.memory.arena.descriptor(),
-            address: start,
-            bytes: allocation.bytes,
-        })
+        let descriptor = self.memory.arena.descriptor();
+        Ok(SharedMemory::of_this_process(
+            descriptor,
+            start,
+            allocation.bytes,
+        ))
     }
 
     /// Opens memory of another process, and returns its address.
@@ -105,6 +143,24 @@ impl Driver {
             opened.count += 1;
             return Ok(opened.address);
         }
+        let (address, pages) = self.map_shared(shared)?;
+        self.memory.insert(
+            address,
+            Allocation {
+                bytes: shared.bytes,
+                kind: AllocationKind::Shared,
+                context,
+                number: 0,
+                pages: Some(pages),
+            },
+        );
+        let opened = OpenedMemory { address, count: 1 };
+        self.opened.insert(shared, opened);
+        Ok(address)
+    }
+
+    /// Maps memory of another process. Returns its address, and the first address and the size of the pages.
+    pub(super) fn map_shared(&mut self, shared: SharedMemory) -> Outcome<(u64, (u64, u64))> {
         if shared.process == std::process::id() {
             return Err(Status::INVALID_CONTEXT);
         }
@@ -128,19 +184,7 @@ impl Driver {
         // The other process may have written all of it.
         self.device.set_written(start, bytes);
         let address = start + (shared.address - START - offset);
-        self.memory.insert(
-            address,
-            Allocation {
-                bytes: shared.bytes,
-                kind: AllocationKind::Shared,
-                context,
-                number: 0,
-                pages: Some((start, bytes)),
-            },
-        );
-        let opened = OpenedMemory { address, count: 1 };
-        self.opened.insert(shared, opened);
-        Ok(address)
+        Ok((address, (start, bytes)))
     }
 
     /// Closes memory of another process, once for each time that it was opened.
@@ -158,7 +202,7 @@ impl Driver {
 
 #[cfg(test)]
 mod tests {
-    use super::SharedMemory;
+    use super::{Content, SharedMemory};
 
     #[test]
     fn a_handle_has_all_fields() {
@@ -168,9 +212,11 @@ mod tests {
             address: 0x6000_0001_2340,
             bytes: 0x2_0000,
         };
-        let bytes = shared.to_bytes();
-        assert_eq!(SharedMemory::from_bytes(&bytes), Some(shared));
+        let bytes = shared.to_bytes(Content::Allocation);
+        let read = |content| SharedMemory::from_bytes(&bytes, content);
+        assert_eq!(read(Content::Allocation), Some(shared));
+        assert_eq!(read(Content::Event), None);
         assert_eq!(shared.pages(), Some((0x1_0000, 0x3_0000)));
-        assert_eq!(SharedMemory::from_bytes(&[0; 64]), None);
+        assert_eq!(SharedMemory::from_bytes(&[0; 64], Content::Event), None);
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::Driver;
 use super::captures::EventCapture;
+use super::shared_events::Records;
 use crate::handles::{Kind, Raw};
 use crate::status::{Outcome, Status};
 
@@ -52,10 +53,7 @@ pub(crate) struct Event {
     pub(crate) recorded: Option<Instant>,
     /// The context that owns it.
     pub(crate) context: Raw,
-    /// The number of records that were appended to streams.
-    pub(crate) requested: u64,
-    /// The number of records that were performed.
-    pub(crate) completed: u64,
+    pub(crate) records: Records,
     /// The capture in which it was recorded last.
     pub(crate) captured: Option<EventCapture>,
 }
@@ -133,8 +131,7 @@ impl Driver {
             flags,
             recorded: None,
             context,
-            requested: 0,
-            completed: 0,
+            records: Records::default(),
             captured: None,
         }))
     }
@@ -154,8 +151,7 @@ impl Driver {
         let event = self.events.get_mut(event)?;
         event.recorded = Some(Instant::now());
         event.captured = None;
-        event.completed += 1;
-        event.requested = event.requested.max(event.completed);
+        event.records.complete();
         Ok(())
     }
 
@@ -167,7 +163,7 @@ impl Driver {
             self.invalidate_capture(capture);
             return Err(Status::CAPTURED_EVENT);
         }
-        Ok(event.completed >= event.requested)
+        Ok(event.records.are_complete())
     }
 
     /// The milliseconds between two events.
@@ -180,7 +176,7 @@ impl Driver {
             if event.captured.is_some() {
                 return Err(Status::CAPTURED_EVENT);
             }
-            if event.completed < event.requested {
+            if !event.records.are_complete() {
                 return Err(Status::NOT_READY);
             }
         }

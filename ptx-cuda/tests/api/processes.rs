@@ -4,11 +4,18 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
-use ptx_cuda::abi::IpcMemoryHandle;
+use ptx_cuda::abi::{IpcEventHandle, IpcMemoryHandle};
 use ptx_cuda::driver::context::{cuCtxSetCurrent, cuCtxSynchronize};
-use ptx_cuda::driver::ipc::{cuIpcCloseMemHandle, cuIpcGetMemHandle, cuIpcOpenMemHandle_v2};
+use ptx_cuda::driver::event::{cuEventCreate, cuEventDestroy_v2, cuEventQuery, cuEventRecord};
+use ptx_cuda::driver::ipc::{
+    cuIpcCloseMemHandle, cuIpcGetEventHandle, cuIpcGetMemHandle, cuIpcOpenEventHandle,
+    cuIpcOpenMemHandle_v2,
+};
 use ptx_cuda::driver::launch::cuLaunchKernel;
-use ptx_cuda::driver::stream::{cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize};
+use ptx_cuda::driver::stream::{
+    cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize, cuStreamWaitEvent,
+};
+use ptx_cuda::driver::stream_memory::{cuStreamWaitValue32_v2, cuStreamWriteValue32_v2};
 use ptx_cuda::driver::version::cuInit;
 use ptx_cuda::status::Status;
 
@@ -65,19 +72,37 @@ fn forked_processes_cannot_use_the_driver() {
     succeeds(cuCtxSynchronize());
 }
 
-/// The argument of [`memory_of_another_process`] with the handle.
+/// The environment variable with the handle that a test passes to another process.
 const HANDLE: &str = "PTXKIT_TEST_IPC_HANDLE";
+
+/// The handle that the process that started this one passed to it.
+fn handle_of_parent() -> [u8; 64] {
+    let text = std::env::var(HANDLE).unwrap();
+    let mut handle = [0; 64];
+    for (byte, digits) in handle.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap();
+    }
+    handle
+}
+
+/// Runs a test in another process, and passes a handle to it.
+fn run_in_another_process(test: &str, handle: &[u8; 64]) {
+    let text: String = handle.iter().map(|byte| format!("{byte:02x}")).collect();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", test])
+        .env(HANDLE, text)
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+}
 
 /// In a process that the test below starts: opens the memory twice, adds 1 to the numbers with a kernel, and closes it.
 #[test]
 #[ignore = "the test `memory_is_shared_with_another_process` runs it in another process"]
 fn memory_of_another_process() {
     let session = Session::new();
-    let text = std::env::var(HANDLE).unwrap();
-    let mut handle = IpcMemoryHandle([0; 64]);
-    for (byte, digits) in handle.0.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap();
-    }
+    let handle = IpcMemoryHandle(handle_of_parent());
     let open = || result(|address| cuIpcOpenMemHandle_v2(address, handle, 1)).unwrap();
     let address = open();
     assert_eq!(open(), address);
@@ -111,19 +136,63 @@ fn memory_is_shared_with_another_process() {
         other.0[8..12].copy_from_slice(&process.to_le_bytes());
         assert_eq!(open(other), Err(Status::INVALID_VALUE));
     }
-    let text: String = handle.0.iter().map(|byte| format!("{byte:02x}")).collect();
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--ignored",
-            "--exact",
-            "processes::memory_of_another_process",
-        ])
-        .env(HANDLE, text)
-        .output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+    run_in_another_process("processes::memory_of_another_process", &handle.0);
     assert_eq!(session.numbers(address, 3), [42, 7, 8]);
+}
+
+/// The flags of an event for several processes.
+const FOR_PROCESSES: u32 = 6;
+
+/// In a process that the test below starts: the event has a record that was not performed. This process performs another one.
+#[test]
+#[ignore = "the test `events_are_shared_with_another_process` runs it in another process"]
+fn event_of_another_process() {
+    let _session = Session::new();
+    let handle = IpcEventHandle(handle_of_parent());
+    let event = result(|event| cuIpcOpenEventHandle(event, handle)).unwrap();
+    assert_eq!(cuEventQuery(event), Status::NOT_READY);
+    // An event of another process has no handle in this one.
+    assert_eq!(
+        result(|handle| cuIpcGetEventHandle(handle, event)),
+        Err(Status::INVALID_HANDLE)
+    );
+    succeeds(cuEventRecord(event, 0));
+    succeeds(cuEventQuery(event));
+    succeeds(cuStreamWaitEvent(0, event, 0));
+    succeeds(cuStreamSynchronize(0));
+    succeeds(cuEventDestroy_v2(event));
+}
+
+#[test]
+fn events_are_shared_with_another_process() {
+    let session = Session::new();
+    let plain = result(|event| cuEventCreate(event, 2)).unwrap();
+    assert_eq!(
+        result(|handle| cuIpcGetEventHandle(handle, plain)),
+        Err(Status::INVALID_HANDLE)
+    );
+    let event = result(|event| cuEventCreate(event, FOR_PROCESSES)).unwrap();
+    let handle = result(|handle| cuIpcGetEventHandle(handle, event)).unwrap();
+    let again = result(|handle| cuIpcGetEventHandle(handle, event)).unwrap();
+    assert_eq!(handle, again);
+    let open = |handle| result(|event| cuIpcOpenEventHandle(event, handle));
+    assert_eq!(open(handle), Err(Status::INVALID_CONTEXT));
+    assert_eq!(open(IpcEventHandle([0; 64])), Err(Status::INVALID_VALUE));
+    // The handle of memory is none of an event.
+    let memory = result(|handle| cuIpcGetMemHandle(handle, session.buffer(&[0u32]))).unwrap();
+    assert_eq!(open(IpcEventHandle(memory.0)), Err(Status::INVALID_VALUE));
+    // A stream that waits for a value has not performed the record.
+    let value = session.buffer(&[0u32]);
+    let stream = result(|stream| cuStreamCreate(stream, 1)).unwrap();
+    succeeds(cuStreamWaitValue32_v2(stream, value, 1, 1));
+    succeeds(cuEventRecord(event, stream));
+    assert_eq!(cuEventQuery(event), Status::NOT_READY);
+    run_in_another_process("processes::event_of_another_process", &handle.0);
+    succeeds(cuEventQuery(event));
+    succeeds(cuStreamWriteValue32_v2(0, value, 1, 0));
+    succeeds(cuStreamSynchronize(stream));
+    succeeds(cuStreamDestroy_v2(stream));
+    succeeds(cuEventDestroy_v2(event));
 }
 
 /// The memory of this process in pages.
