@@ -88,7 +88,7 @@ pub struct CopyNode {
     pub copy: Copy3d,
 }
 
-/// `CUmemLocation`.
+/// `CUmemLocation` and `cudaMemLocation`.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 #[repr(C)]
 pub struct MemoryLocation {

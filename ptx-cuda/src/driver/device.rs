@@ -136,3 +136,23 @@ pub extern "C" fn cuDevicePrimaryCtxGetState(
         Ok(())
     })
 }
+
+/// An attribute of the connection between two devices, which must differ: there is one device.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuDeviceGetP2PAttribute(
+    value: Out<'_, i32>,
+    number: u32,
+    device: i32,
+    peer: i32,
+) -> Status {
+    call("cuDeviceGetP2PAttribute", |_| {
+        check_device(device)?;
+        check_device(peer)?;
+        value.ok_or(Status::INVALID_VALUE)?;
+        Err(if (1..=6).contains(&number) {
+            Status::INVALID_DEVICE
+        } else {
+            Status::INVALID_VALUE
+        })
+    })
+}

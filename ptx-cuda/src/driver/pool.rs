@@ -1,7 +1,7 @@
 //! Pools of memory. There is one pool of memory for all; allocations of a pool are those of the device, and are freed at once.
 
 use crate::abi::ExportedPointer;
-use crate::abi::graph::PoolProperties;
+use crate::abi::graph::{MemoryLocation, PoolProperties};
 use crate::call::{enqueue, in_context, plain};
 use crate::caller::{self, Out, given, set};
 use crate::handles::Raw;
@@ -58,6 +58,47 @@ pub extern "C" fn cuDeviceGetMemPool(pool: Out<'_, Raw>, device: i32) -> Status 
 pub extern "C" fn cuDeviceSetMemPool(device: i32, pool: Raw) -> Status {
     crate::call::call("cuDeviceSetMemPool", |driver| {
         super::device::check_device(device)?;
+        driver.pools.get(pool).map(|_| ())
+    })
+}
+
+/// The pool of a place, which is the device.
+fn pool_at(name: &str, pool: Out<'_, Raw>, location: Option<&MemoryLocation>) -> Status {
+    crate::call::call(name, |driver| {
+        let location = given(location)?;
+        if location.kind == 1 {
+            super::device::check_device(location.number)?;
+        }
+        set(pool, driver.default_pool())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemGetDefaultMemPool(
+    pool: Out<'_, Raw>,
+    location: Option<&MemoryLocation>,
+    _kind: u32,
+) -> Status {
+    pool_at("cuMemGetDefaultMemPool", pool, location)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemGetMemPool(
+    pool: Out<'_, Raw>,
+    location: Option<&MemoryLocation>,
+    _kind: u32,
+) -> Status {
+    pool_at("cuMemGetMemPool", pool, location)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemSetMemPool(
+    location: Option<&MemoryLocation>,
+    _kind: u32,
+    pool: Raw,
+) -> Status {
+    crate::call::call("cuMemSetMemPool", |driver| {
+        given(location)?;
         driver.pools.get(pool).map(|_| ())
     })
 }

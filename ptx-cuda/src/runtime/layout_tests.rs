@@ -11,7 +11,7 @@ use std::process::Command;
 
 use super::properties::{Layout, offsets};
 use super::types::*;
-use crate::abi::graph::PoolProperties;
+use crate::abi::graph::{MemoryLocation, PoolProperties};
 
 /// A structure: its name in C, its bytes, and the names of its fields in C with their offsets.
 struct Structure {
@@ -87,7 +87,7 @@ fn structures(is_thirteen: bool) -> Vec<Structure> {
             grid: "gridDim", block: "blockDim", shared_bytes: "dynamicSmemBytes",
             stream: "stream", attributes: "attrs", attribute_count: "numAttrs"
         ),
-        structure!("struct cudaMemLocation", MemoryLocation, kind: "type", id: "id"),
+        structure!("struct cudaMemLocation", MemoryLocation, kind: "type", number: "id"),
         structure!("struct cudaMemAccessDesc", MemoryAccess, location: "location", flags: "flags"),
         structure!(
             "struct cudaMemPoolProps", PoolProperties,

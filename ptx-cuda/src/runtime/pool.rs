@@ -1,9 +1,9 @@
 //! Pools of memory. Allocations of a pool are those of the device, and are freed at once.
 
 use super::call::{enqueue, in_context, same_as_driver, without_context};
-use super::types::{MemoryAccess, MemoryLocation};
+use super::types::MemoryAccess;
 use crate::abi::ExportedPointer;
-use crate::abi::graph::PoolProperties;
+use crate::abi::graph::{MemoryLocation, PoolProperties};
 use crate::caller::{self, Out, given, set};
 use crate::driver::device::check_device;
 use crate::driver::pool as d;
@@ -70,47 +70,25 @@ pub extern "C" fn cudaDeviceSetMemPool(device: i32, pool: Raw) -> Status {
     })
 }
 
-/// The pool of a place, which is the device.
-fn pool_at(name: &str, pool: Out<'_, Raw>, location: Option<&MemoryLocation>) -> Status {
-    without_context(name, |driver| {
-        if given(location)?.kind == 1 {
-            check_device(given(location)?.id)?;
-        }
-        set(pool, driver.default_pool())
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemGetDefaultMemPool(
-    pool: Out<'_, Raw>,
-    location: Option<&MemoryLocation>,
-    _kind: u32,
-) -> Status {
-    pool_at("cudaMemGetDefaultMemPool", pool, location)
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemGetMemPool(
-    pool: Out<'_, Raw>,
-    location: Option<&MemoryLocation>,
-    _kind: u32,
-) -> Status {
-    pool_at("cudaMemGetMemPool", pool, location)
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemSetMemPool(
-    location: Option<&MemoryLocation>,
-    _kind: u32,
-    pool: Raw,
-) -> Status {
-    without_context("cudaMemSetMemPool", |driver| {
-        given(location)?;
-        driver.pools.get(pool).map(|_| ())
-    })
-}
-
 same_as_driver! {
+    pub extern "C" fn cudaMemGetDefaultMemPool(
+        pool: Out<'_, Raw>,
+        location: Option<&MemoryLocation>,
+        kind: u32,
+    ) -> Status => d::cuMemGetDefaultMemPool;
+
+    pub extern "C" fn cudaMemGetMemPool(
+        pool: Out<'_, Raw>,
+        location: Option<&MemoryLocation>,
+        kind: u32,
+    ) -> Status => d::cuMemGetMemPool;
+
+    pub extern "C" fn cudaMemSetMemPool(
+        location: Option<&MemoryLocation>,
+        kind: u32,
+        pool: Raw,
+    ) -> Status => d::cuMemSetMemPool;
+
     pub extern "C" fn cudaMemPoolCreate(
         pool: Out<'_, Raw>,
         properties: Option<&PoolProperties>,
@@ -207,7 +185,7 @@ pub extern "C" fn cudaMemPoolSetAccess(
         driver.pools.get(pool)?;
         for access in caller::slice(access, count)? {
             if access.location.kind == 1 {
-                check_device(access.location.id)?;
+                check_device(access.location.number)?;
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! The structures of the runtime API, as its documentation declares them.
 
+use crate::abi::graph::MemoryLocation;
+
 /// `dim3`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(C)]
@@ -116,14 +118,6 @@ pub struct LaunchConfig {
     pub stream: usize,
     pub attributes: *const crate::abi::LaunchAttribute,
     pub attribute_count: u32,
-}
-
-/// `cudaMemLocation`.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct MemoryLocation {
-    pub kind: u32,
-    pub id: i32,
 }
 
 /// `cudaMemAccessDesc`.

@@ -1,9 +1,15 @@
 //! Allocations, copies and fills.
 
+use ptx_cuda::abi::graph::MemoryLocation;
 use ptx_cuda::abi::{Copy2d, Place2d, memory_type};
 use ptx_cuda::driver::copy::*;
+use ptx_cuda::driver::device::cuDeviceGetP2PAttribute;
 use ptx_cuda::driver::fill::*;
+use ptx_cuda::driver::managed::*;
 use ptx_cuda::driver::memory::*;
+use ptx_cuda::driver::pool::{
+    cuDeviceGetDefaultMemPool, cuMemGetDefaultMemPool, cuMemGetMemPool, cuMemSetMemPool,
+};
 use ptx_cuda::status::Status;
 
 use crate::session::{Session, argument, result, succeeds};
@@ -199,4 +205,60 @@ fn sizes_at_extremes_are_errors() {
         Status::INVALID_VALUE
     );
     assert_eq!(cuMemcpyDtoH_v2(0, address, 4), Status::INVALID_VALUE);
+}
+
+#[test]
+fn ranges_of_managed_memory_have_attributes() {
+    let session = Session::new();
+    let managed = result(|address| cuMemAllocManaged(address, 64, 1)).unwrap() as usize;
+    let device = session.buffer(&[0u32]) as usize;
+    let invalid = Status::INVALID_VALUE;
+    let [mut read_mostly, mut preferred] = [7, 7];
+    // The attributes 1 and 2: no data is mostly read, and no place is preferred.
+    let mut get = |number, address| cuMemRangeGetAttribute(&mut read_mostly, 4, number, address, 4);
+    succeeds(get(1, managed));
+    assert_eq!([get(9, managed), get(1, device)], [invalid; 2]);
+    assert_eq!(read_mostly, 0);
+    read_mostly = 7;
+    let values: [*mut i32; 2] = [&mut read_mostly, &mut preferred];
+    let (sizes, numbers) = ([4, 4], [1, 2]);
+    let (values, sizes, numbers) = (values.as_ptr(), sizes.as_ptr(), numbers.as_ptr());
+    succeeds(cuMemRangeGetAttributes(
+        values, sizes, numbers, 2, managed, 64,
+    ));
+    assert_eq!([read_mostly, preferred], [0, -2]);
+
+    let (addresses, sizes) = ([managed, managed + 32], [32, 32]);
+    let wrong = [managed, device];
+    for (addresses, expected) in [(addresses, Status::SUCCESS), (wrong, invalid)] {
+        let (addresses, sizes) = (addresses.as_ptr(), sizes.as_ptr());
+        let results = [
+            cuMemPrefetchBatchAsync(addresses, sizes, 2, 0, 0, 0, 0, 0),
+            cuMemDiscardBatchAsync(addresses, sizes, 2, 0, 0),
+            cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, 2, 0, 0, 0, 0, 0),
+        ];
+        assert_eq!(results, [expected; 3]);
+    }
+}
+
+#[test]
+fn the_device_has_a_pool_and_no_peer() {
+    let _session = Session::new();
+    let location = MemoryLocation { kind: 1, number: 0 };
+    let pool = result(|pool| cuDeviceGetDefaultMemPool(pool, 0)).unwrap();
+    let pinned = 1;
+    let of_location = result(|pool| cuMemGetDefaultMemPool(pool, Some(&location), pinned));
+    assert_eq!(of_location, Ok(pool));
+    let of_location = result(|pool| cuMemGetMemPool(pool, Some(&location), pinned));
+    assert_eq!(of_location, Ok(pool));
+    succeeds(cuMemSetMemPool(Some(&location), pinned, pool));
+    let invalid = Status::INVALID_VALUE;
+    assert_eq!(cuMemSetMemPool(Some(&location), pinned, pool + 1), invalid);
+    let other = MemoryLocation { kind: 1, number: 1 };
+    let of_other = result(|pool| cuMemGetMemPool(pool, Some(&other), pinned));
+    assert_eq!(of_other, Err(Status::INVALID_DEVICE));
+    let attribute = |number, peer| result(|value| cuDeviceGetP2PAttribute(value, number, 0, peer));
+    assert_eq!(attribute(1, 0), Err(Status::INVALID_DEVICE));
+    assert_eq!(attribute(1, 1), Err(Status::INVALID_DEVICE));
+    assert_eq!(attribute(0, 0), Err(invalid));
 }
