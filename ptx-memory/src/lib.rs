@@ -36,5 +36,5 @@ pub use execution::{Execution, ReadsFrom};
 pub use explore::{End, Ending, ExploreOptions, Limit, Observer, Race, Statistics, explore};
 pub use model::{Axiom, Causality, Relations, Version, Violation, from_reads};
 pub use orders::{Demands, LastWrite, Orders, orders};
-pub use program::{BarrierStep, MemoryAccess, Participants, Program, Step, Update, Value};
+pub use program::{BarrierStep, Participants, Program, Step, ThreadAccess, Update, Value};
 pub use relation::{EventSet, Relation};

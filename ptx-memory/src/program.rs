@@ -25,7 +25,7 @@ impl Value {
 
 /// A memory access of a thread.
 #[derive(Clone, Debug)]
-pub struct MemoryAccess {
+pub struct ThreadAccess {
     /// The accessed bytes; `None` if they depend on a read whose source is not chosen yet.
     pub location: Option<Location>,
     /// The order.
@@ -76,13 +76,13 @@ pub struct BarrierStep {
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A read. The explorer passes the result to [`Program::receive`].
-    Read(MemoryAccess),
+    Read(ThreadAccess),
     /// A write of these bits; `None` if they depend on a read whose source is not chosen yet.
-    Write(MemoryAccess, Option<u128>),
+    Write(ThreadAccess, Option<u128>),
     /// An atomic operation. [`Program::update`] says what is written. The explorer passes the old value to [`Program::receive`].
     Atomic {
         /// The access.
-        access: MemoryAccess,
+        access: ThreadAccess,
         /// Whether the operation is a reduction.
         is_reduction: bool,
     },

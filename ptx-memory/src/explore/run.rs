@@ -2,7 +2,7 @@
 
 use super::state::{Context, Operation, PendingRead, State, Status, Visit};
 use crate::event::{Event, EventKind, MemoryProxy, MemoryScope, Order};
-use crate::program::{MemoryAccess, Program, Step, Update, Value};
+use crate::program::{Program, Step, ThreadAccess, Update, Value};
 use crate::relation::EventSet;
 
 /// A run of a thread.
@@ -243,7 +243,7 @@ impl<P: Program> State<P> {
         event
     }
 
-    fn memory_event(access: &MemoryAccess, kind: EventKind, is_reduction: bool) -> Event {
+    fn memory_event(access: &ThreadAccess, kind: EventKind, is_reduction: bool) -> Event {
         Event {
             kind,
             order: access.order,
@@ -266,7 +266,7 @@ impl<P: Program> State<P> {
         thread: usize,
         run: &mut Run<P::Thread>,
         step: &Step,
-        access: &MemoryAccess,
+        access: &ThreadAccess,
         reduction: Option<bool>,
     ) -> Option<Status> {
         let number = run.operation;
@@ -331,7 +331,7 @@ impl<P: Program> State<P> {
         &mut self,
         thread: usize,
         run: &Run<P::Thread>,
-        access: &MemoryAccess,
+        access: &ThreadAccess,
         read: u32,
         bits: u128,
     ) -> u32 {
@@ -368,7 +368,7 @@ impl<P: Program> State<P> {
         thread: usize,
         run: &mut Run<P::Thread>,
         step: &Step,
-        access: &MemoryAccess,
+        access: &ThreadAccess,
         bits: Option<u128>,
     ) {
         let number = run.operation;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::liveness::{live_registers, loop_heads, target};
 use super::{Arithmetic, AtomicOperation, BYTES, Instruction, Litmus, Operand, Term};
 use crate::event::{Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
-use crate::program::{BarrierStep, MemoryAccess, Participants, Program, Step, Update, Value};
+use crate::program::{BarrierStep, Participants, Program, Step, ThreadAccess, Update, Value};
 use crate::relation::EventSet;
 
 /// The state of a thread of a litmus test.
@@ -122,12 +122,12 @@ impl<'a> LitmusProgram<'a> {
         (order, scope, proxy): (Order, MemoryScope, MemoryProxy),
         variable: usize,
         data: &[Value],
-    ) -> MemoryAccess {
+    ) -> ThreadAccess {
         let mut dependencies = state.control.clone();
         for value in data {
             dependencies.extend(&value.dependencies);
         }
-        MemoryAccess {
+        ThreadAccess {
             location: self.location(variable),
             order,
             scope,

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use ptx_memory::{
-    End, Ending, ExploreOptions, Location, MemoryAccess, MemoryProxy, MemoryScope, Observer, Order,
-    Program, Step, ThreadPlace, Update, Value, explore,
+    End, Ending, ExploreOptions, Location, MemoryProxy, MemoryScope, Observer, Order, Program,
+    Step, ThreadAccess, ThreadPlace, Update, Value, explore,
 };
 
 /// A thread writes four bytes, another one reads the upper two of them.
@@ -19,8 +19,8 @@ struct HalfReadThread {
     result: Option<u128>,
 }
 
-fn access(address: u64, bytes: u32) -> MemoryAccess {
-    MemoryAccess {
+fn access(address: u64, bytes: u32) -> ThreadAccess {
+    ThreadAccess {
         location: Some(Location {
             address,
             bytes,
