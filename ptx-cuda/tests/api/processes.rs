@@ -178,7 +178,7 @@ fn events_are_shared_with_another_process() {
     let open = |handle| result(|event| cuIpcOpenEventHandle(event, handle));
     assert_eq!(open(handle), Err(Status::INVALID_CONTEXT));
     assert_eq!(open(IpcEventHandle([0; 64])), Err(Status::INVALID_VALUE));
-    // The handle of memory is none of an event.
+    // The handle of memory is not that of an event.
     let memory = result(|handle| cuIpcGetMemHandle(handle, session.buffer(&[0u32]))).unwrap();
     assert_eq!(open(IpcEventHandle(memory.0)), Err(Status::INVALID_VALUE));
     // A stream that waits for a value has not performed the record.
