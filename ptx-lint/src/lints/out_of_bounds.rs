@@ -11,6 +11,7 @@ use ptx_analysis::memory_access::{Access, Provenance};
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Values, VariableRef};
 use ptx_ir::facts::Space;
+use ptx_ir::{Statement, StmtId};
 use ptx_isa::{SpecialReg, StateSpace};
 
 use crate::addresses::Parts;
@@ -55,7 +56,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
                 .get_or_insert_with(|| cx.threads())
                 .as_mut()
                 .and_then(|(threads, sets)| {
-                    let bound = (*bound.get_or_insert_with(|| ThreadBound::new(cx, threads)))?;
+                    let bound = *bound.get_or_insert_with(|| ThreadBound::new(cx, threads));
                     thread_finding(
                         cx,
                         values,
@@ -81,8 +82,15 @@ struct ThreadBound {
 
 impl ThreadBound {
     /// Returns the number that a kernel requires. Otherwise returns the number by which the code multiplies the index of the CTA before it adds the index
-    /// of the thread, if that is the same everywhere and CTAs have one dimension.
-    fn new(cx: &FunctionContext<'_>, threads: &ThreadValues<'_>) -> Option<Self> {
+    /// of the thread, if that is the same everywhere and CTAs have one dimension. Each CTA has at least one thread.
+    fn new(cx: &FunctionContext<'_>, threads: &ThreadValues<'_>) -> Self {
+        Self::known(cx, threads).unwrap_or(Self {
+            count: 1,
+            is_required: true,
+        })
+    }
+
+    fn known(cx: &FunctionContext<'_>, threads: &ThreadValues<'_>) -> Option<Self> {
         let shape = threads.shape();
         let count: u32 = shape.threads.into_iter().product();
         if shape.is_required {
@@ -175,6 +183,52 @@ fn other_terms<'v>(
     is_relative.then(|| others.filter(move |symbol| !is_start(*symbol)))
 }
 
+/// The least and the greatest distance by which the counters of loops move an access.
+#[derive(Copy, Clone)]
+struct Reach {
+    least: i64,
+    most: i64,
+}
+
+impl Reach {
+    /// Returns `None` if the number of iterations of a loop is not known, if other exits may end the loop earlier, or if an iteration may skip the access:
+    /// conditions often depend on the counter.
+    fn of(cx: &FunctionContext<'_>, values: &Values, stmt: StmtId, parts: &Parts) -> Option<Self> {
+        let mut reach = Self { least: 0, most: 0 };
+        let Some(Statement::Inst(inst)) = cx.body().statement(stmt) else {
+            return None;
+        };
+        if !parts.counters.is_empty() && cx.facts().inst(inst).guard().is_some() {
+            return None;
+        }
+        let block = cx.cfg().of_statement(stmt)?;
+        let (loops, dominators) = (cx.analysis().loops(), cx.analysis().dominators());
+        for (&id, &factor) in &parts.counters {
+            let trips = values.trip_count(id)?;
+            if !trips.is_exact || trips.assumes_no_wrap() || !loops.contains(id, block) {
+                return None;
+            }
+            let mut exits = loops.exits(cx.cfg(), id);
+            let exit = exits.next()?.0;
+            // The last execution of the header ends the loop at the exit.
+            let is_skipped_at_last = exit != block && dominators.dominates(exit, block);
+            let last = trips
+                .most()?
+                .checked_sub(1 + u64::from(is_skipped_at_last))?;
+            let distance = factor.checked_mul(i64::try_from(last).ok()?)?;
+            reach.least = reach.least.checked_add(distance.min(0))?;
+            reach.most = reach.most.checked_add(distance.max(0))?;
+            let mut latches = loops.latches(cx.cfg(), id);
+            let is_in_each_iteration = latches.all(|latch| dominators.dominates(block, latch))
+                && (is_skipped_at_last || dominators.dominates(block, exit));
+            if !is_in_each_iteration {
+                return None;
+            }
+        }
+        Some(reach)
+    }
+}
+
 /// Returns the finding about an access at a constant offset.
 fn constant_finding(
     cx: &FunctionContext<'_>,
@@ -214,15 +268,21 @@ fn thread_finding(
             Some(AffineSymbol::Variable(_) | AffineSymbol::Window(_))
         )
     };
-    let is_known =
-        parts.uniform_terms.keys().all(|symbol| is_start(*symbol)) && parts.counters.is_empty();
+    let depends_on_size = parts.uses_size || parts.from_size.iter().any(|part| *part != 0);
+    let is_known = parts.uniform_terms.keys().all(|symbol| is_start(*symbol))
+        && (threads.shape().is_required || !depends_on_size);
     if !is_known {
         return None;
     }
-    let is_outside = |sample: usize| {
-        let offset = parts.by_sample.get(sample);
-        offset.is_some_and(|offset| object.is_outside(*offset))
+    let reach = Reach::of(cx, values, access.stmt, &parts)?;
+    let outside = |sample: usize| {
+        let start = parts.by_sample.get(sample)?;
+        [reach.least, reach.most]
+            .into_iter()
+            .map(|distance| start.saturating_add(distance))
+            .find(|offset| object.is_outside(*offset))
     };
+    let is_outside = |sample: usize| outside(sample).is_some();
     if !(0..parts.by_sample.len()).any(is_outside) {
         return None;
     }
@@ -246,11 +306,11 @@ fn thread_finding(
     } else {
         (Certainty::Possible, "may access")
     };
-    let (thread, offset) = (threads.samples().get(sample)?, parts.by_sample.get(sample)?);
+    let (thread, offset) = (threads.samples().get(sample)?, outside(sample)?);
     let message = format!(
         "`{}` of thread {thread} {accesses} {} of `{}`, which has {}",
         cx.mnemonic(access.inst),
-        range(object.bytes, *offset),
+        range(object.bytes, offset),
         object.name,
         count(object.size),
     );
