@@ -8,6 +8,7 @@ mod families;
 mod measured;
 mod random_kernels;
 mod tally;
+mod witnesses;
 
 use test_support::corpus as files;
 use test_support::observe as launches;
