@@ -2,7 +2,7 @@
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
-use ptx_analysis::memory_access::{Access, Accesses, Pattern};
+use ptx_analysis::memory_access::{Access, Accesses, Pattern, Request};
 use ptx_analysis::provenance::{FunctionProvenance, Pointer};
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::ssa::Ssa;
@@ -54,6 +54,8 @@ pub struct Coalescing {
     pub sectors: Option<u64>,
     /// The greatest number of sectors, if it differs from `sectors`: the position of the address in a sector is not known.
     pub most_sectors: Option<u64>,
+    /// The rows of the lanes, if the pattern is `rows`.
+    pub rows: Option<RowPattern>,
     /// The number of passes over shared memory.
     pub passes: Option<u64>,
     /// The number of passes over shared memory, divided by the number without bank conflicts.
@@ -65,6 +67,39 @@ pub struct Coalescing {
     /// The maximum number of lanes of a warp that exist.
     #[serde(skip)]
     lanes: u32,
+}
+
+/// How the lanes of a warp are in rows: all distances within a row are known, and those between rows are not.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct RowPattern {
+    /// The number of rows.
+    pub count: usize,
+    /// The bytes from the start to the end of a row.
+    pub bytes: u64,
+    /// How far neighboring rows are apart in bytes, if that is a multiple of a number that is the same in all lanes: `4*n`.
+    pub distance: Option<String>,
+    /// The condition under which rows are far enough apart that each needs sectors that no other row needs: `n >= 8`.
+    pub condition: Option<String>,
+    /// The greatest degree of bank conflicts for any distance of the rows.
+    pub most_degree: Option<u64>,
+}
+
+impl RowPattern {
+    fn of(request: &Request, is_shared: bool) -> Option<Self> {
+        if request.pattern != Pattern::Rows {
+            return None;
+        }
+        let bytes = request.row_bytes();
+        Some(Self {
+            count: request.row_count(),
+            bytes,
+            distance: None,
+            condition: None,
+            most_degree: is_shared.then(|| request.degree()),
+        })
+    }
 }
 
 /// An assumption of an access pattern.
@@ -79,16 +114,19 @@ pub enum Assumption {
     NoWrap,
     /// Pointers that kernels get as parameters are aligned to 256 bytes, like allocations.
     AlignedPointers,
+    /// Where the indices of threads are divided by a number, the lanes of a warp have the same quotient.
+    SameQuotient,
 }
 
 impl Assumption {
-    /// `one_dimension`, `no_wrap` or `aligned_pointers`.
+    /// `one_dimension`, `no_wrap`, `aligned_pointers` or `same_quotient`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::OneDimension => "one_dimension",
             Self::NoWrap => "no_wrap",
             Self::AlignedPointers => "aligned_pointers",
+            Self::SameQuotient => "same_quotient",
         }
     }
 }
@@ -97,7 +135,9 @@ impl Coalescing {
     /// The pattern of an access; `None` if it is unknown.
     #[must_use]
     pub fn of(access: &Access) -> Option<Self> {
-        let request = access.request?;
+        let Some(request) = access.request else {
+            return access.is_tile.then(Self::tile);
+        };
         let space = match access.space {
             Space::State(space) => Some(space.base()),
             _ => None,
@@ -111,9 +151,12 @@ impl Coalescing {
                 is_global && request.assumptions.aligned_pointers,
                 Assumption::AlignedPointers,
             ),
+            (request.assumptions.same_quotient, Assumption::SameQuotient),
         ];
-        let sectors = is_global.then(|| request.sector_range());
-        let passes = is_shared.then(|| request.passes());
+        let sectors = is_global.then(|| request.sectors());
+        let most_sectors = is_global.then(|| request.sector_range().most);
+        let has_rows = request.pattern == Pattern::Rows;
+        let passes = (is_shared && !has_rows).then(|| request.passes());
         let existing = request.lanes;
         let lanes = match request.active_lanes() {
             [] => existing,
@@ -121,11 +164,11 @@ impl Coalescing {
         };
         Some(Self {
             pattern: Labeled(request.pattern),
-            stride: (request.pattern != Pattern::Scattered).then_some(request.offsets[1]),
-            sectors: sectors.map(|range| range.least),
-            most_sectors: sectors
-                .filter(|range| range.most > range.least)
-                .map(|range| range.most),
+            stride: (!has_rows && request.pattern != Pattern::Scattered)
+                .then_some(request.offsets[1]),
+            sectors,
+            most_sectors: most_sectors.filter(|most| Some(*most) > sectors),
+            rows: RowPattern::of(&request, is_shared),
             passes: passes.map(|passes| passes.all),
             degree: passes.map(|passes| passes.all.div_ceil(passes.least.max(1))),
             active_lanes: (lanes < 32).then_some(lanes),
@@ -135,6 +178,44 @@ impl Coalescing {
                 .collect(),
             lanes,
         })
+    }
+
+    /// The pattern of an access to tiles of matrices.
+    const fn tile() -> Self {
+        Self {
+            pattern: Labeled(Pattern::Tile),
+            stride: None,
+            sectors: None,
+            most_sectors: None,
+            rows: None,
+            passes: None,
+            degree: None,
+            active_lanes: None,
+            assumes: Vec::new(),
+            lanes: 0,
+        }
+    }
+
+    /// The pattern of an access, with the distance of its rows as text.
+    #[must_use]
+    pub fn with_text(access: &Access, text: &AffineText<'_>) -> Option<Self> {
+        let mut coalescing = Self::of(access)?;
+        if let Some(rows) = &mut coalescing.rows
+            && let Some(stride) = access.request.and_then(|request| request.stride())
+        {
+            let factor = i64::try_from(stride.least_factor).ok()?;
+            let distance = Affine::symbol(stride.symbol).multiple(factor, 64);
+            rows.distance = distance.map(|distance| text.form(&distance));
+            if coalescing.sectors.is_some() {
+                let least = rows
+                    .bytes
+                    .next_multiple_of(32)
+                    .div_ceil(stride.least_factor);
+                let symbol = text.form(&Affine::symbol(stride.symbol));
+                rows.condition = Some(format!("{symbol} >= {least}"));
+            }
+        }
+        Some(coalescing)
     }
 
     /// The minimum number of sectors for a number of bytes per lane: that of contiguous accesses.

@@ -118,7 +118,7 @@ impl_label! {
     FunctionKind, "FunctionKind", kind, [Self::Entry, Self::Func].map(kind);
     Lint, "Lint", Self::name, Self::ALL.iter().map(|lint| lint.name()).collect::<Vec<_>>();
     Linkage, "Linkage", linkage, [Self::Extern, Self::Visible, Self::Weak, Self::Common].map(linkage);
-    Pattern, "Pattern", Self::name, [Self::Uniform, Self::Consecutive, Self::Strided(0), Self::Scattered].map(Self::name);
+    Pattern, "Pattern", Self::name, [Self::Uniform, Self::Consecutive, Self::Strided(0), Self::Scattered, Self::Rows, Self::Tile].map(Self::name);
     RegisterClass, "RegisterClass", class, CLASSES.map(class);
     Severity, "Severity", Self::name, [Self::Error, Self::Warning].map(Self::name);
     Space, "MemorySpace", space, memory_spaces();

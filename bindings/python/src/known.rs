@@ -82,8 +82,8 @@ impl Instruction {
             .collect()
     }
 
-    /// The access pattern of the lanes of a warp, except for parameters: a dictionary with `pattern` (`"uniform"`, `"consecutive"`, `"strided"` or
-    /// `"scattered"`), `stride` in bytes, the least and the most `sectors` of 32 bytes in global memory, the `passes` and the `degree` of bank conflicts in
+    /// The access pattern of the lanes of a warp, except for parameters: a dictionary with `pattern` (`"uniform"`, `"consecutive"`, `"strided"`, `"scattered"`,
+    /// `"rows"` or `"tile"`), `stride` in bytes, the least and the most `sectors` of 32 bytes in global memory, the `passes` and the `degree` of bank conflicts in
     /// shared memory, the sets of lanes that may be active, `active_lanes`, and the assumptions, `assumes`. `None` if the addresses are not known.
     ///
     /// >>> import ptxkit

@@ -2,6 +2,7 @@
 
 use ptx_ir::facts::{MemoryAccess, RegisterComponent, Space};
 use ptx_ir::{InstId, Operand, StmtId};
+use ptx_isa::Action;
 
 use super::{Access, Context};
 use crate::provenance::Pointer;
@@ -31,6 +32,7 @@ impl Context<'_> {
             address: form,
             provenance: pointer.and_then(|p| p.object),
             mismatch: self.provenance.mismatch(stmt, number),
+            is_tile: self.facts.inst(inst).action().is_some_and(accesses_tiles),
             request: None,
         }
     }
@@ -92,4 +94,16 @@ impl Context<'_> {
         let space = pointer.filter(|p| p.is_generic).and_then(|p| p.space);
         space.map_or(Space::Generic, Space::State)
     }
+}
+
+/// Returns whether an action accesses tiles of matrices through descriptors or tensor maps.
+const fn accesses_tiles(action: Action) -> bool {
+    matches!(
+        action,
+        Action::TensorCopy
+            | Action::TensorReduce
+            | Action::TensorMultiply
+            | Action::TensorMemoryCopy
+            | Action::WarpgroupMultiply
+    )
 }

@@ -1,5 +1,7 @@
 //! Access patterns: how the addresses of the lanes of a warp are related.
 
+mod rows;
+
 use alloc::vec::Vec;
 
 use ptx_isa::SpecialReg;
@@ -7,7 +9,7 @@ use ptx_isa::SpecialReg;
 use super::Context;
 use super::requests::{LANES, Passes, existing_lanes, passes, sectors};
 use crate::values::{Affine, AffineSymbol, AffineSymbolId};
-use crate::warps::{Assumed, LaneAddresses, Masks};
+use crate::warps::{Assumed, LaneAddresses, Masks, RowOfLanes, RowStride};
 
 /// The alignment of allocations of global memory.
 const ALLOCATION: u64 = 256;
@@ -35,6 +37,10 @@ pub enum Pattern {
     Strided(i64),
     /// Known offsets without a constant stride.
     Scattered,
+    /// Known offsets within groups of lanes; the distances between the groups are unknown, or multiples of an unknown number.
+    Rows,
+    /// A tile of a matrix, through a descriptor or a tensor map: no addresses of lanes.
+    Tile,
 }
 
 impl Pattern {
@@ -46,6 +52,8 @@ impl Pattern {
             Self::Consecutive => "consecutive",
             Self::Strided(_) => "strided",
             Self::Scattered => "scattered",
+            Self::Rows => "rows",
+            Self::Tile => "tile",
         }
     }
 }
@@ -60,6 +68,18 @@ pub struct Assumptions {
     pub no_wrap: bool,
     /// Pointers that kernels get as parameters are aligned like allocations of global memory: to 256 bytes.
     pub aligned_pointers: bool,
+    /// Where the indices of threads are divided by a number, the lanes of a warp have the same quotient.
+    pub same_quotient: bool,
+}
+
+/// The distances between the rows of a request: multiples of a number that is the same in all lanes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Stride {
+    /// The number.
+    pub symbol: AffineSymbolId,
+    /// The least distance of different rows, as a multiple of the number.
+    pub least_factor: u64,
 }
 
 /// A range of counts.
@@ -96,26 +116,49 @@ pub struct Request {
     sets: [u32; MAX_SETS],
     are_sets_known: bool,
     is_affine: bool,
+    /// The row of each lane. All lanes are in one row if all distances are known.
+    rows: RowOfLanes,
+    /// The bits that may be one in the unknown distances between rows.
+    row_bits: u64,
+    stride: Option<RowStride>,
 }
 
 impl Request {
-    /// The least number of distinct 32-byte sectors of a request of the usual lanes, over the positions in a sector that the address may have.
+    /// The least number of distinct 32-byte sectors of a request of the usual lanes, over the positions in a sector that the address may have. Rows are taken not
+    /// to share sectors.
     #[must_use]
     pub fn sectors(&self) -> u64 {
-        self.sector_range().least
+        match self.pattern {
+            Pattern::Rows => self.rows().map(|row| row.sector_range().least).sum(),
+            _ => self.sector_range().least,
+        }
     }
 
     /// The numbers of distinct 32-byte sectors that requests may need.
     #[must_use]
     pub fn sector_range(&self) -> CountRange {
-        self.range(SECTOR, |addresses, lanes| {
+        if self.pattern == Pattern::Rows {
+            return self.range_of_rows(Self::sector_range);
+        }
+        let range = self.range(SECTOR, |addresses, lanes| {
             sectors(addresses, self.bytes, lanes)
-        })
+        });
+        if !self.assumptions.same_quotient {
+            return range;
+        }
+        let alone = self.bytes.div_ceil(SECTOR) + 1;
+        CountRange {
+            least: range.least,
+            most: range.most.max(u64::from(self.lanes) * alone),
+        }
     }
 
     /// The number of passes over shared memory. If it depends on the address, the most; the passes without conflicts are those of the same lanes.
     #[must_use]
     pub fn passes(&self) -> Passes {
+        if self.pattern == Pattern::Rows {
+            return self.passes_of_rows();
+        }
         let mut most = Passes::default();
         self.each_position(WORD, |addresses, lanes| {
             let mut passes = passes(addresses, self.bytes, lanes);
@@ -133,6 +176,9 @@ impl Request {
     /// The numbers of passes over shared memory that requests may need.
     #[must_use]
     pub fn pass_range(&self) -> CountRange {
+        if self.pattern == Pattern::Rows {
+            return self.range_of_rows(Self::pass_range);
+        }
         self.range(WORD, |addresses, lanes| {
             passes(addresses, self.bytes, lanes).all
         })
@@ -177,6 +223,10 @@ impl Request {
             (0..LANES)
                 .filter(|lane| lanes >> lane & 1 == 1)
                 .all(|lane| {
+                    // The first active lane of the row.
+                    let same_row = |other: &usize| self.rows[*other] == self.rows[lane];
+                    let mut active = (0..=lane).filter(|other| lanes >> other & 1 == 1);
+                    let first = active.find(same_row).unwrap_or(first);
                     let distance = parts[lane].wrapping_sub(parts[first]);
                     addresses[lane] == addresses[first].wrapping_add(distance)
                 })
@@ -309,7 +359,9 @@ impl Context<'_> {
         }
         let set_assumes = known_sets.map_or(Assumed::default(), |sets| sets.assumed);
         Some(Request {
-            pattern: if inverted == 0 {
+            pattern: if addresses.lanes.rows != [0; LANES] {
+                Pattern::Rows
+            } else if inverted == 0 {
                 pattern(&offsets, lanes, bytes)
             } else {
                 Pattern::Scattered
@@ -321,6 +373,7 @@ impl Context<'_> {
                 one_dimension: assumed.shape || set_assumes.shape,
                 no_wrap: assumed.no_wrap || set_assumes.no_wrap,
                 aligned_pointers: assumed.alignment,
+                same_quotient: assumed.same_quotient || set_assumes.same_quotient,
             },
             first,
             base: addresses.lanes.base,
@@ -328,6 +381,9 @@ impl Context<'_> {
             sets: active,
             are_sets_known: known_sets.is_some(),
             is_affine: addresses.is_affine,
+            rows: addresses.lanes.rows,
+            row_bits: addresses.lanes.row_bits,
+            stride: addresses.lanes.stride,
         })
     }
 
@@ -380,10 +436,14 @@ impl Context<'_> {
                 }),
                 base,
                 inverted: 0,
+                rows: [0; LANES],
+                row_bits: 0,
+                stride: None,
                 assumed: Assumed {
                     shape: depends_on_thread && threads.is_none(),
                     no_wrap,
                     alignment,
+                    same_quotient: false,
                 },
             },
             is_affine: true,

@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space, Stamp};
 use ptx_ir::{InstId, StmtId, VarId};
 
-pub use lanes::{Assumptions, CountRange, Pattern, Request};
+pub use lanes::{Assumptions, CountRange, Pattern, Request, Stride};
 pub use vectors::Adjacent;
 
 use crate::cfg::BlockId;
@@ -68,6 +68,8 @@ pub struct Access {
     pub provenance: Option<Provenance>,
     /// The address, if it is certainly of the wrong kind: in a state space where the access expects a generic address, or the reverse.
     pub mismatch: Option<Pointer>,
+    /// Whether the hardware accesses tiles of matrices, whose addresses follow from a descriptor or a tensor map, not from registers of lanes.
+    pub is_tile: bool,
     /// The request of a warp; `None` if it is unknown.
     pub request: Option<Request>,
 }

@@ -9,8 +9,11 @@ use ptx_isa::internals::{Expr, SlotAssignment};
 use ptx_isa::{ExprFunction as Function, Form, Modifier, ScalarType, TypeKind};
 
 use super::bitwise::{AND, OR, XOR, bitwise};
+use super::division::{division, likely_division};
 use super::masks::Masks;
 use super::number::{Number, ones, zip};
+use super::rows::Rows;
+use crate::values::AffineSymbolId;
 
 /// The value of an expression.
 #[derive(Copy, Clone, Debug)]
@@ -20,6 +23,7 @@ use super::number::{Number, ones, zip};
 )]
 pub(super) enum Term {
     Number(Number),
+    Rows(Rows),
     Masks(Masks),
 }
 
@@ -27,14 +31,14 @@ impl Term {
     pub(super) const fn number(self) -> Option<Number> {
         match self {
             Self::Number(number) => Some(number),
-            Self::Masks(_) => None,
+            Self::Rows(_) | Self::Masks(_) => None,
         }
     }
 
     pub(super) const fn masks(self) -> Option<Masks> {
         match self {
             Self::Masks(masks) => Some(masks),
-            Self::Number(_) => None,
+            Self::Number(_) | Self::Rows(_) => None,
         }
     }
 }
@@ -46,6 +50,8 @@ pub(super) struct Scope<'a> {
     pub(super) signature: Signature<'a>,
     /// The operands by their indices in the form, read with their types; `None` if nothing is known.
     pub(super) operands: &'a [Option<Term>],
+    /// The operands that are multiples of a symbol, which is the same in all lanes, with the factors.
+    pub(super) symbols: &'a [Option<(AffineSymbolId, i64)>],
     /// The values of the assignments before this one.
     pub(super) assigned: Vec<Option<Term>>,
 }
@@ -80,7 +86,7 @@ impl Scope<'_> {
         operand.ty().scalar_type(self.slots, self.form)
     }
 
-    fn ty(&self, argument: Option<&Expr>) -> Option<ScalarType> {
+    pub(super) fn ty(&self, argument: Option<&Expr>) -> Option<ScalarType> {
         match argument? {
             Expr::Type(ty) => ty.scalar_type(self.slots, self.form),
             _ => None,
@@ -96,7 +102,10 @@ impl Scope<'_> {
             Expr::If([when, then, otherwise]) => self.choice(when, then, otherwise),
             Expr::Call(function, arguments) => match self.condition(expr) {
                 Some(masks) => Some(Term::Masks(masks)),
-                None => Some(Term::Number(self.function(function, arguments)?)),
+                None => match self.function(function, arguments) {
+                    Some(number) => Some(Term::Number(number)),
+                    None => self.rows(function, arguments)?.term(),
+                },
             },
             Expr::Has(_) | Expr::Filled(_) => self.condition(expr).map(Term::Masks),
             _ => None,
@@ -321,7 +330,11 @@ impl Scope<'_> {
             let result = if is_left {
                 Some(number.shifted_left(by))
             } else {
-                number.shifted_right(by)
+                number.shifted_right(by).or_else(|| {
+                    let divisor = Number::constant(1i128.checked_shl(by.min(126))?);
+                    let number = number.exact();
+                    (number.inverted == 0).then(|| likely_division(false, number, divisor))?
+                })
             };
             return result.map(|result| result.assuming(amount.assumed));
         }
@@ -392,46 +405,6 @@ fn extremum(is_least: bool, a: Number, b: Number) -> Option<Number> {
     joined(&a, &b)
 }
 
-/// The quotient or the remainder of a division that is truncated towards zero.
-fn division(is_remainder: bool, a: Number, b: Number) -> Option<Number> {
-    let (a, b) = (a.exact(), b.exact());
-    let assumed = a.assumed.and(b.assumed);
-    if a.is_known() && b.is_known() {
-        if b.offsets.contains(&0) {
-            return None;
-        }
-        let divide = if is_remainder {
-            i128::wrapping_rem
-        } else {
-            i128::wrapping_div
-        };
-        let offsets = zip(&a.offsets, &b.offsets, divide);
-        return Some(Number::known(offsets).assuming(assumed));
-    }
-    let divisor = b
-        .single()
-        .filter(|divisor| *divisor > 0 && divisor.count_ones() == 1);
-    let is_positive = || {
-        a.ranges()
-            .is_some_and(|ranges| ranges.iter().all(|range| range.0 >= 0))
-    };
-    if let Some(divisor) = divisor
-        && is_positive()
-    {
-        let length = divisor.trailing_zeros();
-        let result = if is_remainder {
-            Some(a.truncated(length, false))
-        } else {
-            a.shifted_right(length)
-        };
-        if let Some(result) = result {
-            return Some(result.assuming(assumed));
-        }
-    }
-    let is_uniform = a.is_uniform() && b.is_uniform();
-    is_uniform.then(|| Number::uniform(u128::MAX).assuming(assumed))
-}
-
 /// One of two values in each lane.
 pub(super) fn selected(masks: Masks, then: Term, otherwise: Term) -> Option<Term> {
     match (then, otherwise) {
@@ -445,6 +418,9 @@ pub(super) fn selected(masks: Masks, then: Term, otherwise: Term) -> Option<Term
                 });
             }
             Some(Term::Number(result?.assuming(masks.assumed)))
+        }
+        (Term::Rows(a), Term::Rows(b)) if masks.is_uniform() => {
+            Some(Term::Rows(if a == b { a } else { a.joined(b)? }))
         }
         (Term::Masks(a), Term::Masks(b)) => {
             let chosen = masks.combined(a, |mask, a| mask & a)?;
@@ -533,7 +509,7 @@ fn join_bits(base: u128, difference: i128) -> u128 {
     }
 }
 
-fn element(ty: ScalarType) -> ScalarType {
+pub(super) fn element(ty: ScalarType) -> ScalarType {
     ty.element().unwrap_or(ty)
 }
 

@@ -18,12 +18,15 @@
 
 mod bitwise;
 mod blocks;
+mod division;
 mod expression;
 mod indices;
 mod masks;
 mod number;
 mod phis;
 mod results;
+mod row_functions;
+mod rows;
 mod slice;
 #[cfg(test)]
 mod tests;
@@ -48,6 +51,8 @@ use indices::Indices;
 pub(crate) use masks::Masks;
 pub(crate) use number::Assumed;
 use number::{Number, ones};
+use rows::Rows;
+pub(crate) use rows::{RowOfLanes, RowStride};
 
 /// The maximum number of evaluations of a value. After that, values that still change are unknown.
 const MAX_PASSES: u32 = 12;
@@ -59,6 +64,8 @@ enum Fact {
     New,
     /// An integer, modulo the width of the register.
     Number(Box<Number>),
+    /// An integer whose lanes are in rows.
+    Rows(Box<Rows>),
     Masks(Masks),
     Unknown,
 }
@@ -67,6 +74,7 @@ impl Fact {
     fn of(term: Option<Term>, width: u32) -> Self {
         match term {
             Some(Term::Number(number)) => Self::Number(Box::new(stored(&number, width))),
+            Some(Term::Rows(rows)) => Self::Rows(Box::new(rows.stored(width))),
             Some(Term::Masks(masks)) => Self::Masks(masks),
             None => Self::Unknown,
         }
@@ -75,6 +83,7 @@ impl Fact {
     fn term(&self) -> Option<Term> {
         match self {
             Self::Number(number) => Some(Term::Number(**number)),
+            Self::Rows(rows) => Some(Term::Rows(**rows)),
             Self::Masks(masks) => Some(Term::Masks(*masks)),
             Self::New | Self::Unknown => None,
         }
@@ -85,7 +94,7 @@ impl Fact {
         match self {
             Self::Number(number) => number.is_known(),
             Self::Masks(masks) => masks.single().is_some(),
-            Self::New | Self::Unknown => false,
+            Self::Rows(_) | Self::New | Self::Unknown => false,
         }
     }
 }
@@ -115,6 +124,11 @@ pub(crate) struct LaneAddresses {
     pub(crate) base: u64,
     /// The bits that may be inverted in the offsets of all lanes.
     pub(crate) inverted: u64,
+    /// The rows of the lanes; the addresses of different rows are unknown multiples of a number apart.
+    pub(crate) rows: RowOfLanes,
+    /// The bits that may be one in the numbers that are added in rows.
+    pub(crate) row_bits: u64,
+    pub(crate) stride: Option<RowStride>,
     pub(crate) assumed: Assumed,
 }
 
@@ -294,13 +308,16 @@ impl<'a> WarpValues<'a> {
         offset: i64,
     ) -> Option<LaneAddresses> {
         let block = self.function.cfg().of_statement(stmt)?;
-        let number = self.read(id, block).term()?.number()?;
-        let width = self.width(id);
-        let number = stored(&number.sum(Number::constant(offset.into()))?, width);
+        let rows = Rows::of_term(&self.read(id, block).term()?)?;
+        let sum = rows.number.sum(Number::constant(offset.into()))?;
+        let number = stored(&sum, self.width(id));
         Some(LaneAddresses {
             offsets: number.offsets.map(|offset| offset as u64),
             base: number.base as u64,
             inverted: number.inverted as u64,
+            rows: rows.rows,
+            row_bits: rows.bits as u64,
+            stride: rows.stride,
             assumed: number.assumed,
         })
     }

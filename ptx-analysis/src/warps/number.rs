@@ -20,6 +20,8 @@ pub(crate) struct Assumed {
     pub(crate) no_wrap: bool,
     /// Pointers that kernels get as parameters are aligned like allocations.
     pub(crate) alignment: bool,
+    /// The quotient of a division is the same in all lanes of a warp.
+    pub(crate) same_quotient: bool,
 }
 
 impl Assumed {
@@ -27,6 +29,7 @@ impl Assumed {
         shape: false,
         no_wrap: false,
         alignment: false,
+        same_quotient: false,
     };
 
     pub(super) const fn and(self, other: Self) -> Self {
@@ -34,6 +37,7 @@ impl Assumed {
             shape: self.shape || other.shape,
             no_wrap: self.no_wrap || other.no_wrap,
             alignment: self.alignment || other.alignment,
+            same_quotient: self.same_quotient || other.same_quotient,
         }
     }
 }

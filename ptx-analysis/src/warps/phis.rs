@@ -54,7 +54,7 @@ impl WarpValues<'_> {
                 _ => match self.read(*argument, block) {
                     Fact::Number(number) => number.is_uniform() && number.inverted == 0,
                     Fact::Masks(masks) => masks.is_uniform(),
-                    Fact::New | Fact::Unknown => false,
+                    Fact::Rows(_) | Fact::New | Fact::Unknown => false,
                 },
             })
     }
@@ -63,6 +63,7 @@ impl WarpValues<'_> {
         let term = match (a.term(), b.term()) {
             (Some(Term::Number(a)), Some(Term::Number(b))) => joined(&a, &b).map(Term::Number),
             (Some(Term::Masks(a)), Some(Term::Masks(b))) => a.join(b).map(Term::Masks),
+            (Some(Term::Rows(a)), Some(Term::Rows(b))) => a.joined(b).map(Term::Rows),
             _ => None,
         };
         Fact::of(term, self.width(id))
@@ -70,10 +71,11 @@ impl WarpValues<'_> {
 
     /// The value of a phi that changed again: the unknown number may be any that the register can hold.
     fn widened(&self, id: ValueId, fact: Fact) -> Fact {
-        let Fact::Number(number) = fact else {
-            return fact;
+        let mut number = match fact {
+            Fact::Number(number) => *number,
+            Fact::Rows(rows) => return Fact::Rows(alloc::boxed::Box::new(rows.widened())),
+            Fact::New | Fact::Masks(_) | Fact::Unknown => return fact,
         };
-        let mut number = *number;
         let mut possible = ones(self.width(id));
         if number.offsets.iter().all(|offset| *offset == 0) {
             possible &= self.possible_bits(id);

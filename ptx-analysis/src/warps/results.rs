@@ -10,12 +10,13 @@ use ptx_isa::{Action, Marks, Modifier, ScalarType, TypeKind, Uniformity};
 
 use super::expression::{Scope, Term, selected};
 use super::number::{Number, ones, varying_bits};
+use super::rows::Rows;
 use super::{Assumed, Fact, Masks, WarpValues};
 use crate::cfg::BlockId;
 use crate::memory_access::requests::LANES;
 use crate::reg_lanes::VariableId;
 use crate::ssa::{Ssa, ValueId};
-use crate::values::AffineSymbol;
+use crate::values::{AffineSymbol, AffineSymbolId};
 
 /// The maximum number of operands of a form whose values are used.
 const MAX_OPERANDS: usize = 12;
@@ -133,7 +134,7 @@ impl<'a> WarpValues<'a> {
         let (form, slots) = facts.form()?;
         match form.action() {
             Some(Action::ToGeneric | Action::FromGeneric | Action::MapShared) => {
-                return self.converted_address(stmt, facts, block).map(Term::Number);
+                return self.converted_address(stmt, facts, block)?.term();
             }
             Some(Action::Shuffle) => {
                 return self.shuffled(stmt, facts, block).map(Term::Number);
@@ -158,7 +159,9 @@ impl<'a> WarpValues<'a> {
                 );
             }
         }
+        let symbols = self.symbols(stmt, facts);
         let mut scope = Scope {
+            symbols: &symbols,
             form,
             slots,
             signature,
@@ -181,6 +184,33 @@ impl<'a> WarpValues<'a> {
             scope.assigned.push(value);
         }
         result
+    }
+
+    /// The operands that are multiples of a symbol, which is the same in all lanes, with the factors.
+    fn symbols(
+        &self,
+        stmt: StmtId,
+        facts: &Facts<'_>,
+    ) -> [Option<(AffineSymbolId, i64)>; MAX_OPERANDS] {
+        let mut symbols = [None; MAX_OPERANDS];
+        for source in facts.sources() {
+            let Some(slot) = symbols.get_mut(source.index) else {
+                continue;
+            };
+            let Operand::Reg(register) = source.operand else {
+                continue;
+            };
+            let form = self
+                .register(stmt, register.into())
+                .map(|id| self.values.affine(id));
+            if let Some(form) = form
+                && form.constant() == 0
+                && let [term] = form.terms()
+            {
+                *slot = Some((term.symbol, term.factor));
+            }
+        }
+        symbols
     }
 
     /// The part of a result that a register holds: its number and the number of parts.
@@ -212,10 +242,17 @@ impl<'a> WarpValues<'a> {
         (position, count): (u32, u32),
         variable: VariableId,
     ) -> Option<Term> {
-        let Term::Number(number) = value else {
-            return Some(value);
-        };
         let bits = u32::from(ty.bits());
+        let number = match value {
+            Term::Number(number) => number,
+            Term::Rows(rows) if count == 1 => return rows.truncated(bits).term(),
+            Term::Rows(rows) => {
+                return Rows::equal_where(core::iter::once(rows))
+                    .truncated(bits / count)
+                    .term();
+            }
+            Term::Masks(_) => return Some(value),
+        };
         if count > 1 {
             let length = bits / count;
             let part = number
@@ -323,8 +360,10 @@ impl<'a> WarpValues<'a> {
     ) -> Option<Term> {
         let id = self.register(stmt, place)?;
         let term = self.read(id, block).term()?;
-        let Term::Number(number) = term else {
-            return Some(term);
+        let number = match (term, ty) {
+            (Term::Number(number), _) => number,
+            (Term::Rows(rows), Some(ty)) => return rows.truncated(ty.bits().into()).term(),
+            _ => return Some(term),
         };
         Some(Term::Number(match ty {
             Some(ty) => number.truncated(ty.bits().into(), is_signed(ty)),
@@ -343,12 +382,10 @@ impl<'a> WarpValues<'a> {
     }
 
     /// An address that is converted to another state space, or to that of another CTA.
-    fn converted_address(&self, stmt: StmtId, facts: &Facts<'_>, block: BlockId) -> Option<Number> {
+    fn converted_address(&self, stmt: StmtId, facts: &Facts<'_>, block: BlockId) -> Option<Rows> {
         let mut sources = facts.sources();
         let address = sources.next()?;
-        let address = self
-            .operand(stmt, address.operand, address.ty, block)?
-            .number()?;
+        let address = Rows::of_term(&self.operand(stmt, address.operand, address.ty, block)?)?;
         for other in sources {
             let other = self
                 .operand(stmt, other.operand, other.ty, block)?
@@ -357,7 +394,7 @@ impl<'a> WarpValues<'a> {
                 return None;
             }
         }
-        address.sum(Number::uniform(ones(64) & !ones(WINDOW_BITS)))
+        address.sum(Rows::single(Number::uniform(ones(64) & !ones(WINDOW_BITS))))
     }
 
     /// The register of another lane.
@@ -480,6 +517,9 @@ fn source_lane(facts: &Facts<'_>, lane: usize, index: i128, segments: i128) -> u
 fn assigned(value: Term, ty: ScalarType) -> Option<Term> {
     match value {
         Term::Masks(_) if ty.kind() == TypeKind::Predicate => Some(value),
+        Term::Rows(rows) if !ty.is_float() && ty.elements() <= 1 && ty.bits() <= 64 => {
+            rows.truncated(ty.bits().into()).term()
+        }
         Term::Number(number) if !ty.is_float() && ty.elements() <= 1 && ty.bits() <= 64 => {
             let kept = Number {
                 bits: number.bits.min(ty.bits().into()),

@@ -56,6 +56,44 @@ fn vectors_of_pointers_that_are_likely_aligned() {
     assert_eq!(pair("%d1"), (0, 1));
 }
 
+/// Matrices whose rows are a parameter apart.
+#[test]
+fn rows_of_matrices() {
+    let last = |body: &str| {
+        let (all, _) = accesses(".reqntid 128", body);
+        all.last().unwrap().request
+    };
+    // Eight lanes read 128 bytes of a row.
+    let tile = "shr.u32 %r3, %r1, 3;\nand.b32 %r4, %r1, 7;\nmul.lo.s32 %r3, %r3, %r0;\nmul.wide.s32 %d2, %r3, 2;\n\
+        add.s64 %d2, %d2, %d0;\nmad.wide.u32 %d2, %r4, 16, %d2;\nld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%d2];";
+    let request = last(tile).unwrap();
+    assert_eq!((request.pattern, request.sectors()), (Pattern::Rows, 16));
+    assert_eq!((request.row_count(), request.row_bytes()), (4, 128));
+    assert_eq!(request.stride().unwrap().least_factor, 2);
+    let range = request.sector_range();
+    assert_eq!((range.least, range.most), (4, 20));
+    // The rows may be any apart if their numbers are unknown.
+    let remainder = tile.replace("mul.lo.s32 %r3, %r3, %r0", "min.u32 %r3, %r3, %r0");
+    assert_eq!(
+        last(&remainder.replace("%r3, 2;", "%r3, 256;"))
+            .unwrap()
+            .sectors(),
+        16
+    );
+    // A quotient is taken to be the same in all lanes, and then the remainders are consecutive.
+    let quotient =
+        "rem.u32 %r3, %r1, %r0;\nmad.wide.u32 %d2, %r3, 4, %d0;\nld.global.u32 %r3, [%d2];";
+    let request = last(quotient).unwrap();
+    assert!(request.assumptions.same_quotient);
+    assert_eq!(request.pattern, Pattern::Consecutive);
+    assert_eq!(request.sector_range().most, 64);
+    // Bank conflicts depend on the distance.
+    let shared = "mul.lo.s32 %r3, %r1, %r0;\nshl.b32 %r3, %r3, 2;\nmov.u32 %r4, s;\nadd.s32 %r4, %r4, %r3;\nld.shared.u32 %r3, [%r4];";
+    let request = last(shared).unwrap();
+    assert_eq!((request.pattern, request.degree()), (Pattern::Rows, 32));
+    assert_eq!(request.pass_range().least, 1);
+}
+
 #[test]
 fn relations_of_lanes() {
     let global = |factor: &str, load: &str| {
@@ -68,7 +106,7 @@ fn relations_of_lanes() {
     assert_eq!(global("0", "u32"), Some((Pattern::Uniform, 1, 1)));
     assert_eq!(global("32", "u32"), Some((Pattern::Strided(32), 32, 8)));
     let product = "mul.lo.s32 %r3, %r1, %r0;\nmul.wide.s32 %d2, %r3, 4;\nadd.s64 %d2, %d2, %d0;\nld.global.u32 %r3, [%d2];";
-    assert_eq!(request("", product), None);
+    assert_eq!(request("", product), Some((Pattern::Rows, 32, 32)));
     let loaded =
         "ld.global.u32 %r3, [%d0];\nmad.wide.u32 %d2, %r3, 4, %d0;\nld.global.u32 %r3, [%d2];";
     assert_eq!(request("", loaded), Some((Pattern::Uniform, 1, 1)));

@@ -93,7 +93,9 @@ impl Access {
     fn new(access: &memory_access::Access, function: &FunctionContext<'_>) -> Self {
         let kind = AccessKind::new(&access.access, function.facts.body());
         let block = function.analysis.cfg().of_statement(access.stmt);
-        let coalescing = Coalescing::of(access);
+        let coalescing = function
+            .values
+            .and_then(|values| Coalescing::with_text(access, &values.text(function.names)));
         Self {
             line: function.line(access.stmt),
             source: function.source(access.stmt),

@@ -114,7 +114,7 @@ impl Table for Memory {
         optional("base", Text(|r, sink| r.base(sink)), "The register or variable of the address."),
         optional("offset", Long(|r| r.access.offset), "The constant that is added to the base."),
         on_request("known_space", Word(|r| r.analyzed_access().map(|a| labels::space(a.space))), "The state space, which is also inferred for generic addresses."),
-        on_request("coalescing", Word(|r| r.coalescing().map(|c| c.pattern.label())), "The pattern of the addresses of the lanes of a warp: `uniform`, `consecutive`, `strided`, `scattered`; null if unknown, like the next columns."),
+        on_request("coalescing", Word(|r| r.coalescing().map(|c| c.pattern.label())), "The pattern of the addresses of the lanes of a warp: `uniform`, `consecutive`, `strided`, `scattered`, `rows`, `tile`; null if unknown, like the next columns."),
         on_request("stride", Long(|r| r.coalescing()?.stride), "The bytes from each lane to the next, if they are equal."),
         on_request("sectors", Long(|r| to_int64(r.coalescing()?.sectors?)), "The number of 32-byte sectors in global memory that a warp accesses; the least number if it depends on the address."),
         on_request("degree", Long(|r| to_int64(r.coalescing()?.degree?)), "The number of passes over shared memory, divided by the number without bank conflicts."),

@@ -112,7 +112,7 @@ impl Threads<'_> {
             return None;
         }
         let problem = self.request(request, addresses);
-        if request.assumptions.no_wrap {
+        if request.assumptions.no_wrap || request.assumptions.same_quotient {
             self.checked.assumed_requests += 1;
             self.checked.wrapped_requests += u64::from(problem.is_some());
             return None;

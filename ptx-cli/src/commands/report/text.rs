@@ -1,6 +1,7 @@
 //! The report as text.
 
 use std::cmp::Reverse;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use ptx_analysis::memory_access::Pattern;
@@ -8,6 +9,7 @@ use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::counted;
 use ptx_report::function_stats::FunctionStats;
+use ptx_report::function_values::Coalescing;
 use ptx_report::occupancy::{KernelOccupancy, MOST_REGISTERS, Occupancy, RegisterOrigin};
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
@@ -486,11 +488,7 @@ fn accesses(out: &mut impl Write, function: &Function) -> io::Result<()> {
 
 fn row(access: &Access) -> Vec<String> {
     let coalescing = access.coalescing.as_ref();
-    let pattern = match coalescing.map(|coalescing| (*coalescing.pattern, coalescing.stride)) {
-        Some((Pattern::Strided(_), Some(stride))) => format!("strided {stride}"),
-        Some((pattern, _)) => pattern.name().to_owned(),
-        None => "unknown".to_owned(),
-    };
+    let pattern = coalescing.map_or_else(|| "unknown".to_owned(), pattern_text);
     let form = access.address.clone().unwrap_or_default();
     let form = match form.char_indices().nth(MAX_FORM_LEN) {
         Some((end, _)) => format!("{}…", &form[..end]),
@@ -509,6 +507,27 @@ fn row(access: &Access) -> Vec<String> {
         form,
         access.source.clone().unwrap_or_default(),
     ]
+}
+
+/// The pattern of an access: `strided 8`, or `8 rows of 64 bytes, 2*n apart: 16 sectors if n >= 32`.
+fn pattern_text(coalescing: &Coalescing) -> String {
+    match (*coalescing.pattern, coalescing.stride, &coalescing.rows) {
+        (Pattern::Strided(_), Some(stride), _) => format!("strided {stride}"),
+        (_, _, Some(rows)) => {
+            let mut text = format!("{} rows of {} bytes", rows.count, rows.bytes);
+            if let Some(distance) = &rows.distance {
+                let _ = write!(text, ", {distance} apart");
+            }
+            if let (Some(sectors), Some(condition)) = (coalescing.sectors, &rows.condition) {
+                let _ = write!(text, ": {sectors} sectors if {condition}");
+            }
+            if let Some(degree) = rows.most_degree.filter(|degree| *degree > 1) {
+                let _ = write!(text, ", at most {degree}-way");
+            }
+            text
+        }
+        (pattern, _, _) => pattern.name().to_owned(),
+    }
 }
 
 fn optional_number(number: Option<u64>) -> String {
