@@ -3,6 +3,7 @@
 //! * [`Relations`] and [`Axiom`] are the relations and axioms, for one execution.
 //! * [`orders`] finds out whether an execution is consistent.
 //! * [`explore`] visits all consistent executions of a [`Program`], each once.
+//! * [`kernel`] explores launches of kernels.
 //! * [`litmus`] reads litmus tests and decides them.
 //!
 //! ```
@@ -25,6 +26,7 @@
 mod event;
 mod execution;
 mod explore;
+pub mod kernel;
 pub mod litmus;
 mod model;
 mod orders;
@@ -36,5 +38,7 @@ pub use execution::{Execution, ReadsFrom};
 pub use explore::{End, Ending, ExploreOptions, Limit, Observer, Race, Statistics, explore};
 pub use model::{Axiom, Causality, Relations, Version, Violation, from_reads};
 pub use orders::{Demands, LastWrite, Orders, orders};
-pub use program::{BarrierStep, Participants, Program, Step, ThreadAccess, Update, Value};
+pub use program::{
+    BarrierStep, Iteration, Participants, Program, Step, ThreadAccess, Update, Value,
+};
 pub use relation::{EventSet, Relation};

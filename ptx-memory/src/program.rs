@@ -51,6 +51,8 @@ pub enum Participants {
     Count(u32),
     /// This number of arrivals of threads of the CTA; threads that arrive later pass.
     AtLeast(u32),
+    /// This number of threads of the CTA, which all take part each time.
+    Group(u32),
     /// The barrier waits for no thread. The n-th arrivals of the threads of the CTA synchronize.
     Unlimited,
 }
@@ -59,7 +61,7 @@ pub enum Participants {
 #[derive(Clone, Debug)]
 pub struct BarrierStep {
     /// The number of the barrier among the barriers of the CTA or cluster.
-    pub barrier: u32,
+    pub barrier: u64,
     /// Which threads the barrier waits for.
     pub participants: Participants,
     /// Whether the thread arrives.
@@ -70,6 +72,17 @@ pub struct BarrierStep {
     pub dependencies: EventSet,
     /// The number of the instruction.
     pub instruction: u32,
+}
+
+/// How a thread came to the head of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Iteration {
+    /// It enters the loop.
+    First,
+    /// It starts another iteration, which counts.
+    Next,
+    /// It starts another iteration, which does not count because no read decided about it.
+    Determined,
 }
 
 /// Where a thread stops next.
@@ -113,9 +126,9 @@ pub enum Step {
     /// An operation on a barrier.
     Barrier(BarrierStep),
     /// The head of a loop with this number.
-    LoopHead(u32),
-    /// What the thread does next depends on a read whose source is not chosen yet.
-    Blocked,
+    LoopHead(u32, Iteration),
+    /// What the thread does next depends on reads of which one has no source yet.
+    Blocked(EventSet),
     /// The thread ended.
     Exit,
     /// The thread was stopped by an error, such as an access outside of memory or a trap.

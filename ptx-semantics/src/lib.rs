@@ -18,7 +18,7 @@ pub mod internals {
         COPY, Conversion, TO_SPACE, commutes, conversion, is_copy, selection,
     };
     pub use crate::fold::columns::{FoldedColumns, fold_columns};
-    pub use crate::fold::{fold_partial, fold_with_choices};
+    pub use crate::fold::{fold_partial, fold_update, fold_with_choices};
     pub use crate::operands::{extended, source, visit_results};
 }
 

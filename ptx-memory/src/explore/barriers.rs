@@ -13,7 +13,7 @@ struct Key {
     gpu: u32,
     /// The number of the CTA or cluster.
     group: u32,
-    barrier: u32,
+    barrier: u64,
 }
 
 /// The arrivals of a barrier up to its completion.
@@ -241,7 +241,9 @@ impl Barriers {
             },
         );
         let expected = match step.participants {
-            Participants::Count(count) | Participants::AtLeast(count) => count as usize,
+            Participants::Count(count)
+            | Participants::AtLeast(count)
+            | Participants::Group(count) => count as usize,
             _ => self.threads(key),
         };
         let generations = self.generations.entry(key).or_default();

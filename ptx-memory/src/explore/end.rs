@@ -98,14 +98,16 @@ impl<P: Program> Ending<'_, P> {
                     next.push(demands);
                     continue;
                 }
-                for write in self.last_candidates(address) {
+                let candidates = self.last_candidates(address);
+                let is_only = candidates.len() == 1;
+                for write in candidates {
                     let mut demands = prefix.clone();
                     demands.push(LastWrite {
                         write,
                         address,
                         bytes,
                     });
-                    if next.len() < limit && self.is_consistent(&demands) {
+                    if next.len() < limit && (is_only || self.is_consistent(&demands)) {
                         next.push(demands);
                     }
                 }

@@ -331,15 +331,7 @@ impl<P: Program> Explorer<'_, '_, P> {
         if let Some(index) = state.barriers.next_choice() {
             return ControlFlow::Continue(Some(Node::new(state, Choice::Barrier(index))));
         }
-        let wanted = state
-            .pending
-            .iter()
-            .enumerate()
-            .find_map(|(index, pending)| {
-                let candidates = candidates(&state, pending);
-                (!candidates.is_empty()).then_some((index, candidates))
-            });
-        if let Some((index, candidates)) = wanted {
+        if let Some((index, candidates)) = next_read(&state) {
             let choice = Choice::Source { index, candidates };
             return ControlFlow::Continue(Some(Node::new(state, choice)));
         }
@@ -451,6 +443,47 @@ impl<P: Program> Node<P> {
         let execution = restrict::with_write(self, later, pending, write);
         orders(&execution, version, Demands::default()).is_some()
     }
+}
+
+/// The next read that gets a source, with the writes that it may return; `None` if there are none. If a read waits for a write that does not
+/// exist yet, only reads are considered that may lead to a write: without one, the waiting read never gets a source.
+fn next_read<P: Program>(state: &State<P>) -> Option<(usize, Vec<u32>)> {
+    let all: Vec<Vec<u32>> = state
+        .pending
+        .iter()
+        .map(|pending| candidates(state, pending))
+        .collect();
+    let waiting: EventSet = state
+        .pending
+        .iter()
+        .zip(&all)
+        .filter(|(_, candidates)| candidates.is_empty())
+        .map(|(pending, _)| pending.read as usize)
+        .collect();
+    let may_lead_to_write = |pending: &state::PendingRead| {
+        let read = pending.read as usize;
+        let thread = state
+            .execution
+            .event(read)
+            .and_then(|event| state.threads.get(event.thread as usize));
+        pending.is_atomic
+            || thread.is_some_and(|thread| {
+                // A thread that is blocked by a waiting read, too, does not go on.
+                let is_blocking = thread.blocking.contains(read)
+                    && !thread.blocking.iter().any(|other| waiting.contains(other));
+                is_blocking || thread.wanted.contains(read)
+            })
+    };
+    let (index, candidates) = state
+        .pending
+        .iter()
+        .zip(all)
+        .enumerate()
+        .find(|(_, (pending, candidates))| {
+            !candidates.is_empty() && (waiting.is_empty() || may_lead_to_write(pending))
+        })
+        .map(|(index, (_, candidates))| (index, candidates))?;
+    Some((index, candidates))
 }
 
 /// The writes that a pending read may return, in the order in which they became known. A write whose bits are known can still depend on the read, which must

@@ -2,8 +2,11 @@
 
 use super::state::{Context, Operation, PendingRead, State, Status, Visit};
 use crate::event::{Event, EventKind, MemoryProxy, MemoryScope, Order};
-use crate::program::{Program, Step, ThreadAccess, Update, Value};
+use crate::program::{Iteration, Program, Step, ThreadAccess, Update, Value};
 use crate::relation::EventSet;
+
+/// The largest number of operations of a thread that is in a loop.
+const MAX_OPERATIONS: usize = 10_000;
 
 /// A run of a thread.
 struct Run<T> {
@@ -22,9 +25,11 @@ struct Run<T> {
 impl<P: Program> State<P> {
     /// Runs a thread from its first incomplete step.
     pub(super) fn run(&mut self, context: &mut Context<'_, P>, thread: usize) {
-        let Some(initial) = self.threads.get(thread) else {
+        let Some(initial) = self.threads.get_mut(thread) else {
             return;
         };
+        initial.wanted = EventSet::new();
+        initial.blocking = EventSet::new();
         if matches!(
             initial.status,
             Status::Exited | Status::Limit | Status::Fault(_) | Status::Unsupported(_)
@@ -151,8 +156,15 @@ impl<P: Program> State<P> {
                 run.operation = operation;
                 Some(Status::Waiting)
             }
-            Step::LoopHead(head) => self.loop_head(context, thread, run, *head),
-            Step::Blocked => Some(Status::Blocked),
+            Step::LoopHead(head, iteration) => {
+                self.loop_head(context, thread, run, *head, *iteration)
+            }
+            Step::Blocked(dependencies) => {
+                if let Some(thread) = self.threads.get_mut(thread) {
+                    thread.blocking.extend(dependencies);
+                }
+                Some(Status::Blocked)
+            }
             Step::Exit => Some(Status::Exited),
             Step::Fault(message) => Some(Status::Fault(message.clone())),
             Step::Unsupported(message) => Some(Status::Unsupported(message.clone())),
@@ -293,6 +305,7 @@ impl<P: Program> State<P> {
                     bytes: (context.part_end(location.address, location.end()) - location.address)
                         as u32,
                     passed: EventSet::new(),
+                    is_atomic: reduction.is_some(),
                 });
                 Some(event)
             }
@@ -312,8 +325,11 @@ impl<P: Program> State<P> {
             }
         }
         self.set_operation(thread, number, operation);
-        if !is_complete && run.is_complete {
-            self.keep(thread, run, step);
+        if !is_complete {
+            self.want(thread, &access.dependencies);
+            if run.is_complete {
+                self.keep(thread, run, step);
+            }
         }
         run.operation += 1;
         let dependencies = match event {
@@ -395,10 +411,20 @@ impl<P: Program> State<P> {
             }
             is_complete = bits.is_some();
         }
-        if !is_complete && run.is_complete {
-            self.keep(thread, run, step);
+        if !is_complete {
+            self.want(thread, &access.dependencies);
+            if run.is_complete {
+                self.keep(thread, run, step);
+            }
         }
         run.operation += 1;
+    }
+
+    /// Notes that an incomplete operation depends on reads.
+    fn want(&mut self, thread: usize, reads: &EventSet) {
+        if let Some(thread) = self.threads.get_mut(thread) {
+            thread.wanted.extend(reads);
+        }
     }
 
     /// Ends the thread at a loop head if the last iteration changed nothing, or if there were too many iterations.
@@ -408,10 +434,10 @@ impl<P: Program> State<P> {
         thread: usize,
         run: &mut Run<P::Thread>,
         head: u32,
+        iteration: Iteration,
     ) -> Option<Status> {
         let state = self.threads.get(thread)?;
-        let mut previous = state.visits.iter().filter(|visit| visit.head == head);
-        let last = previous.clone().next_back();
+        let last = state.visits.iter().rfind(|visit| visit.head == head);
         if let Some(last) = last
             && context.program.is_same(&last.thread, &run.state)
             && self.is_without_effect(thread, last.operation, run.operation)
@@ -420,19 +446,34 @@ impl<P: Program> State<P> {
                 operation: last.operation,
             });
         }
-        // An iteration of an outer loop starts the count again.
-        let count = previous.by_ref().count();
-        if count > context.unroll {
+        let earlier = last.map_or(0, |last| last.iterations);
+        let iterations = match iteration {
+            Iteration::First => 0,
+            Iteration::Next => earlier + 1,
+            Iteration::Determined => earlier,
+        };
+        if iterations > context.unroll || run.operation > MAX_OPERATIONS {
             return Some(Status::Limit);
         }
         let visit = Visit {
             head,
+            iterations,
             operation: run.operation,
             thread: run.state.clone(),
         };
-        self.threads.get_mut(thread)?.visits.push(visit);
-        if run.is_complete {
-            run.visits += 1;
+        let visits = &mut self.threads.get_mut(thread)?.visits;
+        let repeated = visits
+            .iter_mut()
+            .rfind(|earlier| earlier.head == head && earlier.operation == visit.operation);
+        match repeated {
+            // A loop that only computes needs no memory.
+            Some(repeated) => *repeated = visit,
+            None => {
+                visits.push(visit);
+                if run.is_complete {
+                    run.visits += 1;
+                }
+            }
         }
         None
     }

@@ -41,6 +41,8 @@ pub(crate) struct Operation {
 #[derive(Clone, Debug)]
 pub(super) struct Visit<T> {
     pub(super) head: u32,
+    /// The iterations that count since the thread entered the loop.
+    pub(super) iterations: usize,
     pub(super) operation: usize,
     pub(super) thread: T,
 }
@@ -63,6 +65,10 @@ pub(crate) struct ThreadState<T> {
     pub(crate) status: Status,
     /// The reads on which other threads depended that arrived at the barriers before that step.
     pub(super) barrier_dependencies: EventSet,
+    /// The reads on which the addresses and values of incomplete operations depend.
+    pub(super) wanted: EventSet,
+    /// The reads on which it depends what the thread does next, if it is blocked.
+    pub(super) blocking: EventSet,
 }
 
 /// A read without a source for some of its bytes.
@@ -74,6 +80,8 @@ pub(crate) struct PendingRead {
     pub(crate) bytes: u32,
     /// The writes that were passed over: the read returns a write that does not exist yet.
     pub(crate) passed: EventSet,
+    /// Whether the read belongs to an atomic operation, which may write.
+    pub(crate) is_atomic: bool,
 }
 
 /// A partial execution.
@@ -166,6 +174,8 @@ impl<P: Program> State<P> {
                 visits: Vec::new(),
                 status: Status::Blocked,
                 barrier_dependencies: EventSet::new(),
+                wanted: EventSet::new(),
+                blocking: EventSet::new(),
             })
             .collect();
         Self {

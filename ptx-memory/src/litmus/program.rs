@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::liveness::{live_registers, loop_heads, target};
 use super::{Arithmetic, AtomicOperation, BYTES, Instruction, Litmus, Operand, Term};
 use crate::event::{Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
-use crate::program::{BarrierStep, Participants, Program, Step, ThreadAccess, Update, Value};
+use crate::program::{
+    BarrierStep, Iteration, Participants, Program, Step, ThreadAccess, Update, Value,
+};
 use crate::relation::EventSet;
 
 /// The state of a thread of a litmus test.
@@ -19,6 +21,8 @@ pub struct LitmusThread {
     control: EventSet,
     /// Whether the thread stopped at the loop head at `next`.
     is_at_head: bool,
+    /// Whether the last branch led back.
+    is_back: bool,
 }
 
 impl LitmusThread {
@@ -109,6 +113,7 @@ impl<'a> LitmusProgram<'a> {
             .and_then(|thread| target(thread, label));
         match number {
             Some(number) => {
+                state.is_back = number <= state.next;
                 state.next = number;
                 true
             }
@@ -205,7 +210,7 @@ impl<'a> LitmusProgram<'a> {
                 quorum,
                 waits,
             } => self.barrier(state, barrier, quorum, waits),
-            _ => Step::Blocked,
+            _ => Step::Blocked(EventSet::new()),
         }
     }
 
@@ -220,7 +225,11 @@ impl<'a> LitmusProgram<'a> {
         let quorum = quorum.map(|quorum| state.value(quorum));
         let count = quorum.as_ref().map(|quorum| quorum.bits);
         let (Some(number), None | Some(Some(_))) = (barrier.bits, count) else {
-            return Step::Blocked;
+            let mut dependencies = barrier.dependencies;
+            if let Some(quorum) = quorum {
+                dependencies.extend(&quorum.dependencies);
+            }
+            return Step::Blocked(dependencies);
         };
         state.control.extend(&barrier.dependencies);
         if let Some(quorum) = &quorum {
@@ -229,7 +238,7 @@ impl<'a> LitmusProgram<'a> {
         let instruction = state.next as u32;
         state.next += 1;
         Step::Barrier(BarrierStep {
-            barrier: number as u32,
+            barrier: number as u64,
             participants: match count.flatten() {
                 Some(count) => Participants::AtLeast(count as u32),
                 None => Participants::Unlimited,
@@ -275,6 +284,7 @@ impl Program for LitmusProgram<'_> {
                 .collect(),
             control: EventSet::new(),
             is_at_head: false,
+            is_back: false,
         }
     }
 
@@ -293,7 +303,13 @@ impl Program for LitmusProgram<'_> {
                         .is_some_and(|is_head| *is_head);
                     if is_head && !state.is_at_head {
                         state.is_at_head = true;
-                        return Step::LoopHead(state.next as u32);
+                        let iteration = if state.is_back {
+                            Iteration::Next
+                        } else {
+                            Iteration::First
+                        };
+                        state.is_back = false;
+                        return Step::LoopHead(state.next as u32, iteration);
                     }
                     state.is_at_head = false;
                     state.next += 1;
@@ -306,7 +322,9 @@ impl Program for LitmusProgram<'_> {
                 Instruction::BranchIf(condition, operands, label) => {
                     let [a, b] = operands.map(|operand| state.value(operand));
                     let (Some(x), Some(y)) = (a.bits, b.bits) else {
-                        return Step::Blocked;
+                        let mut dependencies = a.dependencies;
+                        dependencies.extend(&b.dependencies);
+                        return Step::Blocked(dependencies);
                     };
                     state.control.extend(&a.dependencies);
                     state.control.extend(&b.dependencies);

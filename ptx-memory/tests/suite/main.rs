@@ -8,7 +8,9 @@
     reason = "tests, and a slow enumeration that is as simple as possible"
 )]
 
+mod compiled;
 mod families;
+mod kernels;
 mod naive;
 mod observer;
 mod random;

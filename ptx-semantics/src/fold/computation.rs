@@ -110,7 +110,42 @@ impl Inputs<'_> {
             inputs: self,
             assigned: &[],
             element_index: None,
+            memory: None,
         }
+    }
+
+    /// The bits that an atomic operation writes to memory where it reads the bits `old`.
+    pub(super) fn evaluate_update(&self, old: u128) -> Option<u128> {
+        let assignments = self.form.computation()?.assignments();
+        let ty = self.memory_type()?;
+        let mut updated = 0;
+        for element_index in 0..u16::from(ty.elements().max(1)) {
+            let mut assigned: Vec<Option<Value>> = Vec::with_capacity(assignments.len());
+            for assignment in assignments {
+                let scope = Scope {
+                    assigned: &assigned,
+                    element_index: Some(element_index),
+                    memory: Some(old),
+                    ..self.scope()
+                };
+                let value = scope.value(&assignment.value());
+                if let Destination::Memory(_) = assignment.target() {
+                    let bits = self.bits(element(ty), value?)?;
+                    updated |= bits << (element_index * element_width(ty));
+                }
+                assigned.push(value);
+            }
+        }
+        Some(updated)
+    }
+
+    /// The type of the value in memory that an atomic operation changes: that of its first result, or of its first source.
+    fn memory_type(&self) -> Option<ScalarType> {
+        let has_role = |role: Role| {
+            let mut operands = self.form.operands().iter();
+            operands.position(|operand| operand.role() == role)
+        };
+        self.value_type(has_role(Role::Def).or_else(|| has_role(Role::Use))?)
     }
 
     /// The types of the operands.
@@ -303,6 +338,8 @@ pub(crate) struct Scope<'a> {
     assigned: &'a [Option<Value>],
     /// The index of the element of packed operands that is evaluated.
     element_index: Option<u16>,
+    /// The bits in memory; `None` if they are unknown.
+    memory: Option<u128>,
 }
 
 impl Scope<'_> {
@@ -311,6 +348,7 @@ impl Scope<'_> {
         let inputs = self.inputs;
         Some(match *expr {
             Expr::Operand(index) => self.element(index.into(), self.element_index?)?,
+            Expr::Memory(_) => self.element_in_memory(self.element_index?)?,
             Expr::Lane => Value::Integer(Exact::cast_from(self.element_index?)),
             Expr::Assigned(index) => (*self.assigned.get(usize::from(index))?)?,
             Expr::Carry => Value::Integer(Exact::cast_from(u8::from(inputs.carry?))),
@@ -330,6 +368,15 @@ impl Scope<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// The element with an index of a packed value in memory; the value in memory if it is not packed.
+    fn element_in_memory(&self, index: u16) -> Option<Value> {
+        let ty = self.inputs.memory_type()?;
+        let bits = self
+            .memory?
+            .checked_shr(u32::from(index * element_width(ty)))?;
+        Value::read(element(ty), bits & mask(element_width(ty)), false)
     }
 
     /// The element of a packed operand with an index; the value of an operand that is not packed.

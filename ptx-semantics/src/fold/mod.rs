@@ -131,6 +131,26 @@ pub fn fold_partial(
     computed(&operation, operands)
 }
 
+/// The bits that an atomic operation or reduction writes to memory where it reads the bits `old`; `None` if an operand that matters is unknown,
+/// or if the instruction is none of these. Constant time.
+#[doc(hidden)]
+#[must_use]
+pub fn fold_update(
+    opcode: Opcode,
+    modifiers: &[Modifier],
+    operands: &[Option<u128>],
+    old: u128,
+) -> Option<u128> {
+    let sources = Sources {
+        operands,
+        carry: None,
+        video: Video::default(),
+    };
+    with_form(opcode, modifiers, sources, |inputs| {
+        inputs.evaluate_update(old)
+    })
+}
+
 /// The results of an operation with other operands.
 fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Folded> {
     let sources = Sources {
