@@ -10,9 +10,9 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    callgraph, cfg, check, clean, debug, diff, dump, exec, explain, extract, fmt, gate, grep,
-    instrument, line_info, link, lint, list, lsp, minify, rename, report, requires, retarget,
-    rewrite, run, sass, source, stats, table,
+    callgraph, cfg, check, clean, debug, diff, dump, exec, explain, explore, extract, fmt, gate,
+    grep, instrument, line_info, link, lint, list, litmus, lsp, minify, rename, report, requires,
+    retarget, rewrite, run, sass, source, stats, table,
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
@@ -52,7 +52,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "table",
         ],
     ),
-    ("Run", &["run", "exec"]),
+    ("Run", &["run", "exec", "explore", "litmus"]),
     (
         "Rewrite",
         &[
@@ -215,6 +215,8 @@ Examples:
     Diff(diff::Args) => diff::run,
     Run(Box<run::Args>) => run::run,
     Exec(Box<exec::Args>) => exec::run,
+    Explore(Box<explore::Args>) => explore::run,
+    Litmus(litmus::Args) => litmus::run,
     Dump(dump::Args) => dump::run,
     Table(table::Args) => table::run,
     Cfg(cfg::Args) => cfg::run,

@@ -5,7 +5,9 @@ use std::fs;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
-use crate::commands::{callgraph, clean, debug, diff, exec, link, list, run, sass, source, stats};
+use crate::commands::{
+    callgraph, clean, debug, diff, exec, explore, link, list, litmus, run, sass, source, stats,
+};
 use crate::destination::Outcome;
 use crate::input;
 use crate::render::json;
@@ -32,6 +34,8 @@ fn schemas_are_those_of_the_types() {
         ("exec", schema::<exec::report::JsonExec<'_>>()),
         ("exec-profile", schema::<exec::report::JsonProfile<'_>>()),
         ("explain", schema::<ptx_report::explain::Entry>()),
+        ("explore", schema::<explore::JsonExploration<'_>>()),
+        ("litmus", schema::<litmus::JsonVerdict<'_>>()),
         (
             "explain-fragments",
             schema::<ptx_report::fragments::Fragments>(),

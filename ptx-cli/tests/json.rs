@@ -62,7 +62,11 @@ fn every_key_is_described() {
     let mut runs: Vec<&str> = run.split(' ').collect();
     let output = concat!("out:", env!("CARGO_TARGET_TMPDIR"), "/keys.npy:u8[8]");
     runs.extend([&*kernel, output, "u8:1", "u32:8"]);
-    let commands: [&[&str]; 23] = [
+    let volatile_flag = root("ptx-memory/tests/kernels/volatile_flag.ptx");
+    let litmus = root("ptx-memory/tests/litmus/message_passing.litmus");
+    let commands: [&[&str]; 25] = [
+        &["explore", "--json", &volatile_flag, "zero:4"],
+        &["litmus", "--json", &litmus],
         &["list", "--json", &container],
         &runs,
         &["check", "--format", "json"],
@@ -89,7 +93,7 @@ fn every_key_is_described() {
     ];
     for command in commands {
         let files = match command[0] {
-            "explain" | "list" | "run" => &[],
+            "explain" | "explore" | "list" | "litmus" | "run" => &[],
             "diff" => &files[..2],
             // Tokens are listed of one file.
             "debug" if command[1] == "tokens" => &files[..1],

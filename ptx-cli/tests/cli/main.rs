@@ -14,6 +14,7 @@ mod diff;
 mod dump;
 mod exec;
 mod explain;
+mod explore;
 mod fmt;
 mod gate;
 mod instrument;

@@ -44,7 +44,7 @@ pub(super) struct Part {
 }
 
 /// A file that was written.
-pub(super) struct WrittenFile<'a> {
+pub(crate) struct WrittenFile<'a> {
     pub(super) path: &'a Path,
     pub(super) layout: &'a Layout,
 }

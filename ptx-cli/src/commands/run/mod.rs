@@ -4,6 +4,7 @@ mod argument;
 mod memory;
 mod npy;
 mod parameters;
+pub(crate) mod plain;
 mod plan;
 pub(crate) mod profile;
 mod progress;
@@ -36,8 +37,7 @@ use super::rewrite::ParsedSource;
 use crate::format::{FormatOptions, OutputFormat};
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
-use argument::Argument;
-pub(crate) use argument::size;
+pub(crate) use argument::{Argument, size};
 use memory::Memory;
 use plan::{Call, Plan, Shape};
 use progress::Watch;
@@ -156,7 +156,7 @@ pub(crate) fn asynchrony(text: &str) -> Result<Asynchrony, String> {
         .map_err(|error: UnknownAsynchrony| format!("{error}, found `{}`", clean(text)))
 }
 
-fn shared(text: &str) -> Result<u32, String> {
+pub(crate) fn shared(text: &str) -> Result<u32, String> {
     let bytes = argument::size(text)?;
     u32::try_from(bytes).map_err(|_| "not enough shared memory".to_owned())
 }
@@ -446,18 +446,18 @@ fn function_name(module: &Module, id: FuncId) -> &str {
         .map_or("", |function| module.name(function.name))
 }
 
-/// The kernel that a launch names, or the only kernel of the module.
-fn kernel(module: &Module, call: &Call) -> Result<FuncId> {
+/// The kernel that a pattern names, or the only kernel of the module.
+pub(crate) fn kernel(module: &Module, pattern: Option<&FunctionPattern>) -> Result<FuncId> {
     let kernels: Vec<&str> = module
         .definitions()
         .filter(|(_, function, _)| function.kind == ptx_ir::FunctionKind::Entry)
         .map(|(_, function, _)| module.name(function.name))
         .collect();
-    let selected = match &call.kernel {
+    let selected = match pattern {
         Some(pattern) => pattern.select(kernels.iter().copied())?,
         None => kernels.clone(),
     };
-    let name = match (&selected[..], &call.kernel) {
+    let name = match (&selected[..], pattern) {
         ([name], _) => *name,
         ([], Some(pattern)) => bail!("there is no kernel `{pattern}`{}", choices(&kernels)),
         ([], None) => bail!("the module has no kernel"),

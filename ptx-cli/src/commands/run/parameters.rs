@@ -187,7 +187,11 @@ fn field_bytes(module: &Module, passed: &Passed, memory: &Memory) -> Result<Vec<
 }
 
 /// The bytes of a number for a parameter of a type and a size in bytes.
-fn number_bytes(ty: Option<ScalarType>, size: u64, text: &str) -> Result<Vec<u8>, String> {
+pub(super) fn number_bytes(
+    ty: Option<ScalarType>,
+    size: u64,
+    text: &str,
+) -> Result<Vec<u8>, String> {
     let scalar = ty.filter(|ty| size == u64::from(ty.bits() / 8));
     let Some(ty) = scalar else {
         return Err(format!("`{text}` is one number; {}", expected(ty, size)));

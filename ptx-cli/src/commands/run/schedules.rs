@@ -28,7 +28,7 @@ impl<'a> Run<'a> {
         let kernels = plan
             .calls
             .iter()
-            .map(|call| kernel(module, call))
+            .map(|call| kernel(module, call.kernel.as_ref()))
             .collect::<Result<Vec<FuncId>>>()?;
         let mut machine = Machine::new(module);
         let limits = self.args.limits.limits();
