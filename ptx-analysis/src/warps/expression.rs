@@ -17,10 +17,6 @@ use crate::values::AffineSymbolId;
 
 /// The value of an expression.
 #[derive(Copy, Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "terms are copied on the stack, and most are numbers"
-)]
 pub(super) enum Term {
     Number(Number),
     Rows(Rows),

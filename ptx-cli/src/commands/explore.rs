@@ -11,7 +11,7 @@ use ptx_memory::kernel::{
     Counterexample, Kernel, KernelArgument, KernelBuffer, KernelCondition, KernelLaunch,
     KernelReport, MemoryValue, Repair, RepairEdit, StoryStep,
 };
-use ptx_memory::{Limit, Options, Version};
+use ptx_memory::{ExploreOptions, Limit, Version};
 use ptx_report::demangle::{FunctionPattern, short_text};
 use ptx_report::{SCHEMA, clean, counted};
 use serde::Serialize;
@@ -262,8 +262,8 @@ fn explore(args: &Args, out: &mut Out, parsed: &ParsedSource) -> Result<Status> 
 const MAX_REPAIRS: usize = 400;
 
 impl Args {
-    fn options(&self) -> Options {
-        let mut options = Options::default();
+    fn options(&self) -> ExploreOptions {
+        let mut options = ExploreOptions::default();
         options.unroll = self.unroll;
         options.max_executions = self.max_executions;
         options.uses_symmetry = true;
@@ -346,15 +346,16 @@ impl Explored<'_> {
     }
 
     fn memory(&self, memory: &[MemoryValue]) -> String {
-        let mut values: Vec<String> = memory
-            .iter()
-            .map(|value| {
-                let name = self.kernel.location_name(value.address);
-                let bits = value.bits.map_or("?".to_owned(), |bits| bits.to_string());
-                format!("{name} = {bits}")
-            })
-            .collect();
-        values.dedup();
+        let mut values: Vec<String> = Vec::new();
+        for value in memory {
+            let name = self.kernel.location_name(value.address);
+            let bits = value.bits.map_or("?".to_owned(), |bits| bits.to_string());
+            let text = format!("{name} = {bits}");
+            // Conditions may name what was written.
+            if !values.contains(&text) {
+                values.push(text);
+            }
+        }
         values.join(", ")
     }
 

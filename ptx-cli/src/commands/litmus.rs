@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use ptx_memory::litmus::{Litmus, Quantifier, Verdict};
-use ptx_memory::{Options, Version};
+use ptx_memory::{ExploreOptions, Version};
 use ptx_report::{SCHEMA, clean, counted};
 use serde::Serialize;
 
@@ -179,7 +179,7 @@ fn decide(
     expected: Option<bool>,
     counts: &mut Counts,
 ) -> Result<Status> {
-    let mut options = Options::default();
+    let mut options = ExploreOptions::default();
     options.version = match args.model {
         Model::Ptx60 => Version::Ptx60,
         Model::Ptx75 => Version::Ptx75,

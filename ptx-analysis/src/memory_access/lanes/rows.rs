@@ -8,7 +8,7 @@ impl Request {
     #[must_use]
     pub fn stride(&self) -> Option<Stride> {
         let stride = self.stride?;
-        let mut factors = stride.factors.map(|factor| i64::from(factor));
+        let mut factors = stride.factors.map(i64::from);
         factors.sort_unstable();
         let distances = factors.windows(2).map(|pair| pair[0].abs_diff(pair[1]));
         Some(Stride {
