@@ -14,7 +14,7 @@ use super::launches::{Shape, launch_of};
 /// The seed of the arguments: the number of iterations is small.
 const SEED: u64 = 4;
 /// The limit of the steps of a kernel. A wait for ever ends earlier.
-const STEPS: u64 = 200_000;
+const STEPS: u64 = 20_000;
 
 /// What the machine says of a kernel.
 struct Witness {
