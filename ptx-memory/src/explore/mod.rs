@@ -445,7 +445,7 @@ impl<P: Program> Node<P> {
     }
 }
 
-/// The next read that gets a source, with the writes that it may return; `None` if there are none. If a read waits for a write that does not
+/// The next read that gets a source, with the writes that it may return; `None` without one. If a read waits for a write that does not
 /// exist yet, only reads are considered that may lead to a write: without one, the waiting read never gets a source.
 fn next_read<P: Program>(state: &State<P>) -> Option<(usize, Vec<u32>)> {
     let all: Vec<Vec<u32>> = state

@@ -2,7 +2,7 @@
 
 use super::state::{Context, Operation, PendingRead, State, Status, Visit};
 use crate::event::{Event, EventKind, MemoryProxy, MemoryScope, Order};
-use crate::program::{Iteration, Program, Step, ThreadAccess, Update, Value};
+use crate::program::{BarrierStep, Iteration, Program, Step, ThreadAccess, Update, Value};
 use crate::relation::EventSet;
 
 /// The largest number of operations of a thread that is in a loop.
@@ -78,6 +78,37 @@ impl<P: Program> State<P> {
         }
     }
 
+    /// Performs an operation on a barrier. Returns a status if the thread waits.
+    fn barrier(
+        &mut self,
+        thread: usize,
+        run: &mut Run<P::Thread>,
+        barrier: &BarrierStep,
+    ) -> Option<Status> {
+        let event = Event {
+            kind: EventKind::Barrier,
+            instruction: barrier.instruction,
+            ..Event::INITIAL
+        };
+        let number = self.simple_event(thread, run, event, &barrier.dependencies);
+        let operation = run.operation - 1;
+        let passes = self.barriers.visit(
+            thread,
+            operation,
+            barrier,
+            number,
+            &run.barrier_dependencies,
+            &mut self.execution.synchronization,
+        );
+        if let Some(dependencies) = passes {
+            run.barrier_dependencies.extend(&dependencies);
+            return None;
+        }
+        // The next run repeats the step.
+        run.operation = operation;
+        Some(Status::Waiting)
+    }
+
     /// Performs a step of a thread. Returns a status if the thread stops.
     fn perform(
         &mut self,
@@ -132,30 +163,7 @@ impl<P: Program> State<P> {
                 self.simple_event(thread, run, event, dependencies);
                 None
             }
-            Step::Barrier(barrier) => {
-                let event = Event {
-                    kind: EventKind::Barrier,
-                    instruction: barrier.instruction,
-                    ..Event::INITIAL
-                };
-                let number = self.simple_event(thread, run, event, &barrier.dependencies);
-                let operation = run.operation - 1;
-                let passes = self.barriers.visit(
-                    thread,
-                    operation,
-                    barrier,
-                    number,
-                    &run.barrier_dependencies,
-                    &mut self.execution.synchronization,
-                );
-                if let Some(dependencies) = passes {
-                    run.barrier_dependencies.extend(&dependencies);
-                    return None;
-                }
-                // The next run repeats the step.
-                run.operation = operation;
-                Some(Status::Waiting)
-            }
+            Step::Barrier(barrier) => self.barrier(thread, run, barrier),
             Step::LoopHead(head, iteration) => {
                 self.loop_head(context, thread, run, *head, *iteration)
             }

@@ -1,4 +1,4 @@
-//! What goes wrong in the executions of a kernel, each failure with one execution, and what memory contains at the end.
+//! Failures of the executions of a kernel, each with one execution, and what memory contains at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ const MAX_CONTENTS: usize = 256;
 /// The largest number of different final contents that are kept.
 const MAX_OUTCOMES: usize = 10_000;
 
-/// What goes wrong. Instructions have the numbers of events.
+/// A failure. Instructions have the numbers of events.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Failure {

@@ -132,7 +132,7 @@ pub fn fold_partial(
 }
 
 /// The bits that an atomic operation or reduction writes to memory where it reads the bits `old`; `None` if an operand that matters is unknown,
-/// or if the instruction is none of these. Constant time.
+/// or for another instruction. Constant time.
 #[doc(hidden)]
 #[must_use]
 pub fn fold_update(
