@@ -462,7 +462,14 @@ impl Program for Kernel<'_> {
         first.next == second.next
             && live.iter().all(|&place| {
                 let bits = |state| self.value(state, place).map(|value| value.bits);
-                matches!(bits(first), Some(Some(_))) && bits(first) == bits(second)
+                match (bits(first), bits(second)) {
+                    (Some(Some(first)), Some(Some(second))) => first == second,
+                    (Some(None), Some(None)) => {
+                        let write = first.unknown_write(place);
+                        write.is_some() && write == second.unknown_write(place)
+                    }
+                    _ => false,
+                }
             })
     }
 

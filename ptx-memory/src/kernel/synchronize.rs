@@ -32,6 +32,17 @@ impl Kernel<'_> {
             })
         });
         state.next += 1;
+        // Such a fence orders only the accesses of one state space.
+        let has_space = [
+            Modifier::Global,
+            Modifier::SharedCta,
+            Modifier::SharedCluster,
+        ]
+        .into_iter()
+        .any(|space| facts.has_modifier(space));
+        if has_space {
+            return self.unsupported(facts);
+        }
         if is_alias || fence_proxy != crate::event::MemoryProxy::Generic {
             return Done::Stop(Step::ProxyFence {
                 proxy: (!is_alias).then_some(fence_proxy),
@@ -60,6 +71,10 @@ impl Kernel<'_> {
         guard: &Value,
     ) -> Done {
         let is_cluster = matches!(action, Action::ClusterArrive | Action::ClusterWait);
+        if facts.has_modifier(Modifier::Relaxed) {
+            // Such an arrival orders no memory accesses.
+            return self.unsupported(facts);
+        }
         let mut values = Vec::new();
         if !is_cluster {
             for number in 0..facts.sources().count() {

@@ -18,6 +18,10 @@ pub struct KernelThread {
     /// The number of the next instruction.
     pub(super) next: usize,
     pub(super) registers: Arc<BTreeMap<Place, Value>>,
+    /// The number of writes of registers.
+    writes: u64,
+    /// For each register whose value depends on a read without a source, the number of its write.
+    unknown_writes: Arc<BTreeMap<Place, u64>>,
     /// The reads on which branches depended.
     pub(super) control: EventSet,
     /// Whether the thread stopped at the loop head at `next`.
@@ -38,6 +42,8 @@ impl KernelThread {
             thread,
             next: 0,
             registers: Arc::new(BTreeMap::new()),
+            writes: 0,
+            unknown_writes: Arc::new(BTreeMap::new()),
             control: EventSet::new(),
             is_at_head: false,
             is_back: false,
@@ -51,6 +57,11 @@ impl KernelThread {
     #[must_use]
     pub(super) fn register(&self, place: Place) -> Option<u128> {
         self.registers.get(&place)?.bits
+    }
+
+    /// The write of a register whose value is unknown: as long as it is the same, the register has the same value.
+    pub(super) fn unknown_write(&self, place: Place) -> Option<u64> {
+        self.unknown_writes.get(&place).copied()
     }
 
     /// How the thread came to the head of a loop.
@@ -74,6 +85,10 @@ impl KernelThread {
     }
 
     pub(super) fn set(&mut self, place: Place, value: Value) {
+        self.writes += 1;
+        if value.bits.is_none() {
+            Arc::make_mut(&mut self.unknown_writes).insert(place, self.writes);
+        }
         Arc::make_mut(&mut self.registers).insert(place, value);
     }
 }
