@@ -88,8 +88,9 @@ impl Instruction {
     ///
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) { .reg .b32 %r; .reg .b64 %a; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x; mad.wide.u32 %a, %r, 8, %a; ld.global.u32 %r, [%a]; }")
-    /// >>> module.instructions[3].coalescing
-    /// {'pattern': 'strided', 'stride': 8, 'sectors': 8, 'most_sectors': None, 'passes': None, 'degree': None, 'active_lanes': None, 'assumes': ['one_dimension', 'aligned_pointers']}
+    /// >>> request = module.instructions[3].coalescing
+    /// >>> request["pattern"], request["stride"], request["sectors"], request["assumes"]
+    /// ('strided', 8, 8, ['one_dimension', 'aligned_pointers'])
     #[getter]
     fn coalescing<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (module, function) = (self.module.get(), self.function);
