@@ -56,17 +56,10 @@ impl Context<'_> {
         let after_calls = warps.instructions_after_calls();
         for (access, source) in all.iter_mut().zip(&sources) {
             if let Some(source) = source {
-                let block = self.block(access.stmt);
-                let follows_call = after_calls.contains(&access.stmt);
-                let is_in_loop =
-                    block.is_some_and(|block| function.loop_forest().innermost(block).is_some());
-                if follows_call && is_in_loop {
-                    // Lanes that returned separately may execute it together in different iterations.
-                    continue;
-                }
-                let executing = block
+                let executing = self
+                    .block(access.stmt)
                     .and_then(|block| lanes.get(block.index()).copied().flatten())
-                    .filter(|_| !follows_call);
+                    .filter(|_| !after_calls.contains(&access.stmt));
                 access.request = self.request_of(access, source, &warps, executing);
             }
         }
