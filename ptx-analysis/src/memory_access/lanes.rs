@@ -92,7 +92,8 @@ pub struct CountRange {
     pub most: u64,
 }
 
-/// The memory request of a warp.
+/// The memory request of a warp: of its lanes that execute the instruction in the same iteration of the loops around it. A machine may also execute it together
+/// for lanes that left an inner loop at different times, and are in different iterations.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Request {
@@ -191,7 +192,8 @@ impl Request {
         passes.all.div_ceil(passes.least.max(1))
     }
 
-    /// The sets of lanes that may be active; empty if they are unknown.
+    /// The sets of lanes that may be active; empty if they are unknown. Lanes that separate at a branch or in a called function are assumed to meet again where
+    /// their paths do; a machine may execute parts of a set one after the other.
     #[must_use]
     pub fn active_lanes(&self) -> &[u32] {
         if !self.are_sets_known {

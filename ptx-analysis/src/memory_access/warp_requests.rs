@@ -53,13 +53,11 @@ impl Context<'_> {
             needed.into_iter(),
         );
         let lanes = warps.executing_lanes();
-        let after_calls = warps.instructions_after_calls();
         for (access, source) in all.iter_mut().zip(&sources) {
             if let Some(source) = source {
                 let executing = self
                     .block(access.stmt)
-                    .and_then(|block| lanes.get(block.index()).copied().flatten())
-                    .filter(|_| !after_calls.contains(&access.stmt));
+                    .and_then(|block| lanes.get(block.index()).copied().flatten());
                 access.request = self.request_of(access, source, &warps, executing);
             }
         }

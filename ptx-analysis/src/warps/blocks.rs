@@ -1,10 +1,8 @@
 //! The lanes of a warp that execute a block.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::Flow;
-use ptx_ir::{EntityId as _, StmtId};
+use ptx_ir::EntityId as _;
 use ptx_isa::Uniformity;
 
 use super::{Masks, WarpValues};
@@ -38,39 +36,6 @@ impl WarpValues<'_> {
             lanes[block.index()] = masks.filter(|_| self.stays_together(block));
         }
         lanes
-    }
-
-    /// The instructions that a thread may execute after a call returned. The lanes of a warp may return from a call separately, so the lanes
-    /// that execute these instructions together are unknown. Linear in the function.
-    pub(crate) fn instructions_after_calls(&self) -> BTreeSet<StmtId> {
-        let cfg = self.function.cfg();
-        let body = self.facts.body();
-        let mut instructions = BTreeSet::new();
-        let mut is_reached = alloc::vec![false; cfg.len()];
-        let mut pending: Vec<BlockId> = Vec::new();
-        for (block, range) in cfg.blocks() {
-            let mut has_called = false;
-            for (stmt, inst) in range.insts(body) {
-                if has_called {
-                    instructions.insert(stmt);
-                }
-                has_called |= self.facts.inst(inst).flow() == Flow::Call;
-            }
-            if has_called {
-                pending.extend(cfg.successors(block));
-            }
-        }
-        while let Some(block) = pending.pop() {
-            let Some(slot) = is_reached.get_mut(block.index()).filter(|slot| !**slot) else {
-                continue;
-            };
-            *slot = true;
-            if let Some(range) = cfg.block(block) {
-                instructions.extend(range.insts(body).map(|(stmt, _)| stmt));
-            }
-            pending.extend(cfg.successors(block));
-        }
-        instructions
     }
 
     /// Returns whether the lanes of a warp leave the loops around a block together.

@@ -12,15 +12,15 @@ use crate::values::AffineSymbolId;
 impl Scope<'_> {
     /// A function of integers in rows.
     pub(super) fn rows(&self, function: Function, arguments: &[Expr]) -> Option<Rows> {
-        let rows = |at: usize| Rows::of_term(&self.value(arguments.get(at)?)?);
-        let known = |at: usize| self.number(arguments.get(at)?)?.single();
+        let rows = |index: usize| Rows::of_term(&self.value(arguments.get(index)?)?);
+        let constant = |index: usize| self.number(arguments.get(index)?)?.single();
         let result = match function {
             Function::Add => rows(0)?.sum(rows(1)?),
             Function::Sub => rows(0)?.sum(rows(1)?.times(-1)?),
             Function::Negate => rows(0)?.times(-1),
             Function::Mul => self.product(arguments),
             Function::ShiftLeft => {
-                let by = u32::try_from(known(1)?).ok().filter(|by| *by < 64)?;
+                let by = u32::try_from(constant(1)?).ok().filter(|by| *by < 64)?;
                 rows(0)?.times(1 << by)
             }
             Function::Convert | Function::Unsigned => {

@@ -33,10 +33,10 @@ pub extern "C" fn cuMemAllocFromPoolAsync(
     pool: Raw,
     stream: Raw,
 ) -> Status {
-    let known =
+    let status =
         crate::call::in_context("cuMemAllocFromPoolAsync", |driver| driver.check_pool(pool));
-    if known != Status::SUCCESS {
-        return known;
+    if status != Status::SUCCESS {
+        return status;
     }
     enqueue_allocation("cuMemAllocFromPoolAsync", address, bytes, stream)
 }

@@ -364,12 +364,13 @@ impl Program for Kernel<'_> {
             let Some(facts) = self.facts(state) else {
                 return Step::Exit;
             };
-            let before = (state.next, state.element);
+            let position = (state.next, state.element);
             match self.execute(state, &facts) {
                 Done::Continue => {}
                 Done::Stop(step) => {
                     // A step that is repeated does not stop at the loop head again.
-                    if (state.next, state.element) == before && self.code.head(state.next).is_some()
+                    if (state.next, state.element) == position
+                        && self.code.head(state.next).is_some()
                     {
                         state.is_at_head = true;
                     }

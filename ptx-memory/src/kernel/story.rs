@@ -180,14 +180,14 @@ impl Kernel<'_> {
 fn in_order(execution: &Execution, relations: &Relations) -> Vec<usize> {
     let mut edges = relations.program_order.union(&relations.reads_from);
     edges.extend(&relations.synchronizes);
-    let before: Relation = edges.inverse();
+    let predecessors: Relation = edges.inverse();
     let mut result: Vec<usize> = Vec::new();
     let mut is_done = vec![false; execution.len()];
     if let Some(initial) = is_done.first_mut() {
         *initial = true;
     }
     let is_ready = |event: usize, is_done: &[bool]| {
-        before
+        predecessors
             .successors(event)
             .all(|earlier| is_done.get(earlier).is_none_or(|done| *done))
     };

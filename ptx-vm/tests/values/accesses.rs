@@ -111,7 +111,13 @@ impl Threads<'_> {
         if request.assumptions.one_dimension && !has_whole_rows {
             return None;
         }
-        let problem = self.request(request, addresses);
+        // A request is that of lanes in one iteration.
+        if self.are_in_different_iterations(step, addresses.mask) {
+            self.checked.separated_requests += 1;
+            self.add_lanes(step, request, addresses.mask);
+            return None;
+        }
+        let problem = self.request(step, request, addresses);
         if request.assumptions.no_wrap || request.assumptions.same_quotient {
             self.checked.assumed_requests += 1;
             self.checked.wrapped_requests += u64::from(problem.is_some());
@@ -171,20 +177,23 @@ impl Threads<'_> {
     }
 
     /// The part of the prediction of a request that differs: the addresses of the lanes, the active lanes, or the counts of sectors and passes.
-    fn request(&mut self, request: &Request, addresses: &Addresses) -> Option<&'static str> {
+    fn request(
+        &mut self,
+        step: &ExecutedStep<'_>,
+        request: &Request,
+        addresses: &Addresses,
+    ) -> Option<&'static str> {
         let mask = addresses.mask;
         if !request.allows(&addresses.at, mask) {
             return Some("request");
         }
-        let sets = request.active_lanes();
-        let threads: u32 = self.block.iter().product();
-        let is_predicted = match sets {
+        let is_predicted = match request.active_lanes() {
             [] => mask == u32::MAX,
             sets => sets.contains(&mask),
         };
         if !is_predicted {
-            let is_whole = threads.is_multiple_of(LANES as u32);
-            return (is_whole && !sets.is_empty()).then_some("lanes");
+            self.add_lanes(step, request, mask);
+            return None;
         }
         self.checked.counted_requests += 1;
         let is_in = |count: u64, range: CountRange| (range.least..=range.most).contains(&count);
@@ -197,5 +206,14 @@ impl Threads<'_> {
             return Some("passes");
         }
         None
+    }
+
+    /// Notes lanes that are not a predicted set. They are parts of one.
+    fn add_lanes(&mut self, step: &ExecutedStep<'_>, request: &Request, mask: u32) {
+        let sets = request.active_lanes();
+        let threads: u32 = self.block.iter().product();
+        if threads.is_multiple_of(LANES as u32) && !sets.is_empty() {
+            self.add_separate_lanes(step, mask, sets);
+        }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Checked {
     /// Those whose addresses are known if nothing wraps.
     pub(crate) assumed_requests: u64,
     pub(crate) wrapped_requests: u64,
+    /// Those of lanes that are in different iterations of a loop, which are not compared.
+    pub(crate) separated_requests: u64,
     wrong: Vec<String>,
 }
 
@@ -65,6 +67,7 @@ impl Checked {
         self.counted_requests += other.counted_requests;
         self.assumed_requests += other.assumed_requests;
         self.wrapped_requests += other.wrapped_requests;
+        self.separated_requests += other.separated_requests;
 
         self.wrong.extend(other.wrong);
     }
@@ -76,7 +79,7 @@ impl fmt::Display for Checked {
             f,
             "{} launches, {} observations: {} forms of {} values, {} intervals, {} alignments, {} trip counts; \
              {} forms if nothing wraps, {} of them wrapped; {} accesses: {} generic ones in known spaces, {} of known pointers, {} of known variables, \
-             {} requests, {} of them counted, {} if nothing wraps, {} of them wrapped",
+             {} requests, {} of them counted, {} if nothing wraps, {} of them wrapped, {} of lanes in different iterations",
             self.launches,
             self.observations(),
             self.composed,
@@ -93,7 +96,8 @@ impl fmt::Display for Checked {
             self.requests,
             self.counted_requests,
             self.assumed_requests,
-            self.wrapped_requests
+            self.wrapped_requests,
+            self.separated_requests
         )
     }
 }

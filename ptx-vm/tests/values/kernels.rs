@@ -78,9 +78,9 @@ pub(crate) fn run_all(
             let observer = Observer(Mutex::new(threads));
             let options = RunOptions::default().with_observer(&observer);
             // What it did until it failed counts.
-            let _ = machine.launch_with(&launch, options);
+            let is_complete = machine.launch_with(&launch, options).is_ok();
             checked.launches += 1;
-            checked.add(observer.0.into_inner().unwrap().finish());
+            checked.add(observer.0.into_inner().unwrap().finish(is_complete));
         }
     }
 }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
+use ptx_analysis::memory_access::requests::LANES;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, VariableRef};
-use ptx_ir::{Binding, EntityId, FuncId, Module};
+use ptx_ir::{Binding, EntityId, FuncId, InstId, Module};
 use ptx_isa::StateSpace;
 use ptx_vm::{ExecutedStep, StepRegister, StepState};
 
@@ -32,6 +33,24 @@ pub(super) struct Frame {
 /// A CTA and the index of a thread in it.
 pub(super) type Thread = ([u32; 3], u32);
 
+/// The execution of an instruction by a warp in one iteration of each loop around it.
+#[derive(PartialEq, Eq, Hash, Debug)]
+struct Instance {
+    grid: u64,
+    block: [u32; 3],
+    first_thread: u32,
+    inst: InstId,
+    iterations: Vec<u64>,
+}
+
+/// The lanes that executed an instance one after the other, though they were predicted to execute it together.
+#[derive(Debug)]
+struct SeparateLanes {
+    mask: u32,
+    /// The predicted sets of lanes.
+    sets: Vec<u32>,
+}
+
 /// The threads of a launch.
 #[derive(Debug)]
 pub(crate) struct Threads<'a> {
@@ -46,6 +65,7 @@ pub(crate) struct Threads<'a> {
     /// Symbols that are the same for all threads of the grid.
     pub(super) common: HashMap<(FuncId, AffineSymbolId), i128>,
     pub(super) checked: Checked,
+    separate_lanes: HashMap<Instance, SeparateLanes>,
     /// The size of a CTA, and where the memory of the arguments begins.
     pub(super) block: [u32; 3],
     pub(super) buffers: u64,
@@ -66,12 +86,21 @@ impl<'a> Threads<'a> {
             special: HashMap::new(),
             common: HashMap::new(),
             checked: Checked::default(),
+            separate_lanes: HashMap::new(),
             block: [1; 3],
             buffers: 0,
         }
     }
 
-    pub(crate) fn finish(self) -> Checked {
+    /// What was compared. In a launch that `is_complete`, lanes that executed an instruction one after the other are a predicted set.
+    pub(crate) fn finish(mut self, is_complete: bool) -> Checked {
+        for (instance, lanes) in &self.separate_lanes {
+            if is_complete && !lanes.sets.contains(&lanes.mask) {
+                let name = &self.name;
+                self.checked
+                    .note(|| format!("{name}: lanes of {instance:?}: {lanes:x?}"));
+            }
+        }
         self.checked
     }
 
@@ -256,6 +285,59 @@ impl<'a> Threads<'a> {
             {
                 frame.expected.insert(id, (n, count.is_exact));
             }
+        }
+    }
+
+    /// The frame of a lane in a call.
+    fn frame(&self, step: &ExecutedStep<'_>, lane: usize, depth: usize) -> Option<&Frame> {
+        let thread = (step.place.block, step.place.first_thread + lane as u32);
+        self.threads.get(&thread)?.get(depth)
+    }
+
+    /// The iterations of the loops around the block of a frame, outer ones first.
+    fn iterations(&self, frame: &Frame) -> Vec<u64> {
+        let (Some(function), Some(block)) = (self.known.get(&frame.function), frame.block) else {
+            return Vec::new();
+        };
+        let loops = function.loops.iter().map(|(id, _)| id);
+        loops
+            .filter(|id| function.loops.contains(*id, block))
+            .map(|id| frame.counters.get(&id).copied().unwrap_or(0))
+            .collect()
+    }
+
+    /// Whether lanes that execute a step together are in different iterations of a loop around it, or around a call. A group of lanes that executes many
+    /// instructions after a divergent branch lets the other lanes go on, which may come to a later iteration.
+    pub(super) fn are_in_different_iterations(&self, step: &ExecutedStep<'_>, mask: u32) -> bool {
+        (0..=step.place.depth as usize).any(|depth| {
+            let mut iterations = (0..LANES)
+                .filter(|lane| mask >> lane & 1 == 1)
+                .filter_map(|lane| self.frame(step, lane, depth))
+                .map(|frame| self.iterations(frame));
+            let first = iterations.next();
+            iterations.any(|next| Some(next) != first)
+        })
+    }
+
+    /// Notes that lanes execute an instruction without others that were predicted to execute it, too.
+    pub(super) fn add_separate_lanes(&mut self, step: &ExecutedStep<'_>, mask: u32, sets: &[u32]) {
+        for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
+            let Some(frame) = self.frame(step, lane, step.place.depth as usize) else {
+                continue;
+            };
+            let instance = Instance {
+                grid: step.place.grid.number,
+                block: step.place.block,
+                first_thread: step.place.first_thread,
+                inst: step.place.inst,
+                iterations: self.iterations(frame),
+            };
+            let lanes = self.separate_lanes.entry(instance);
+            let lanes = lanes.or_insert_with(|| SeparateLanes {
+                mask: 0,
+                sets: sets.to_vec(),
+            });
+            lanes.mask |= 1 << lane;
         }
     }
 
