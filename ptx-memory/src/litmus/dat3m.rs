@@ -1,7 +1,8 @@
 //! The format of `.litmus` files.
 
 use super::condition::ConditionParser;
-use super::{Litmus, LitmusError, Quantifier, Thread, error};
+use super::liveness::target;
+use super::{Instruction, Litmus, LitmusError, Quantifier, Thread, error};
 
 /// A part of the text with the number of its first line.
 struct Part<'a> {
@@ -28,9 +29,26 @@ pub(super) fn parse(text: &str) -> Result<Litmus, LitmusError> {
         add_declaration(&mut litmus, declaration.trim(), declarations.line + offset)?;
     }
     let first = code.line + header.matches('\n').count();
+    let mut branches: Vec<(usize, String, usize)> = Vec::new();
     for (offset, row) in with_lines(code.text.get(header.len() + 1..).unwrap_or(""), ';') {
+        let line = first + offset;
         for (number, cell) in row.split('|').enumerate() {
-            litmus.add_instruction(number, cell, first + offset)?;
+            if number >= litmus.threads.len() {
+                return Err(error(line, "there are more columns than threads"));
+            }
+            litmus.add_instruction(number, cell, line)?;
+            let thread = litmus.threads.get(number);
+            if let Some(Instruction::Branch(label) | Instruction::BranchIf(_, _, label)) =
+                thread.and_then(|thread| thread.instructions.last())
+            {
+                branches.push((number, label.clone(), line));
+            }
+        }
+    }
+    for (number, label, line) in branches {
+        let thread = litmus.threads.get(number);
+        if thread.is_none_or(|thread| target(thread, &label).is_none()) {
+            return Err(error(line, format!("there is no label `{label}`")));
         }
     }
     add_condition(&mut litmus, &condition)?;

@@ -179,6 +179,49 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Refuses modifiers and operands that would not be considered.
+    fn check(&self) -> Result<(), LitmusError> {
+        const ORDERS: [&str; 8] = [
+            "weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile", "mmio",
+        ];
+        const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+        const FENCES: [&str; 8] = [
+            "gl", "proxy", "alias", "texture", "surface", "constant", "generic", "async",
+        ];
+        let is_access = access(self.opcode).is_some();
+        let is_atomic = matches!(self.opcode, "atom" | "red");
+        let is_fence = matches!(self.opcode, "fence" | "membar");
+        let is_barrier = matches!(self.opcode, "bar" | "barrier");
+        let is_ordered = is_access || is_atomic || is_fence;
+        let unknown = self.modifiers.iter().find(|&modifier| {
+            let is_modifier = is_ordered
+                && (ORDERS.contains(modifier) || SCOPES.contains(modifier))
+                || is_atomic && operation_of(modifier).is_some()
+                || is_fence && FENCES.contains(modifier)
+                || is_barrier && matches!(*modifier, "cta" | "sync" | "arrive");
+            !is_modifier
+        });
+        if let Some(modifier) = unknown {
+            let message = format!("`{}` has no modifier `.{modifier}`", self.opcode);
+            return Err(error(self.line, message));
+        }
+        let most = match self.opcode {
+            "fence" | "membar" => 0,
+            "goto" => 1,
+            "red" | "mov" => 2 + usize::from(self.modifiers.contains(&"cas")),
+            "atom" => 3 + usize::from(self.modifiers.contains(&"cas")),
+            _ if is_access => 2,
+            _ => 3,
+        };
+        match self.operands.get(most) {
+            Some(operand) => Err(error(
+                self.line,
+                format!("`{}` has an operand too many: `{operand}`", self.opcode),
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn order(&self) -> Order {
         let has = |word: &str| self.modifiers.contains(&word);
         if has("sc") {
@@ -231,21 +274,23 @@ fn access(opcode: &str) -> Option<(MemoryProxy, bool)> {
     })
 }
 
-fn atomic_operation(words: &Words<'_>) -> Option<AtomicOperation> {
-    words.modifiers.iter().find_map(|modifier| {
-        Some(match *modifier {
-            "add" => AtomicOperation::Add,
-            "sub" => AtomicOperation::Sub,
-            "exch" => AtomicOperation::Exchange,
-            "cas" => AtomicOperation::CompareAndSwap,
-            "and" => AtomicOperation::And,
-            "or" => AtomicOperation::Or,
-            "xor" => AtomicOperation::Xor,
-            "min" => AtomicOperation::Min,
-            "max" => AtomicOperation::Max,
-            _ => return None,
-        })
+fn operation_of(modifier: &str) -> Option<AtomicOperation> {
+    Some(match modifier {
+        "add" => AtomicOperation::Add,
+        "sub" => AtomicOperation::Sub,
+        "exch" => AtomicOperation::Exchange,
+        "cas" => AtomicOperation::CompareAndSwap,
+        "and" => AtomicOperation::And,
+        "or" => AtomicOperation::Or,
+        "xor" => AtomicOperation::Xor,
+        "min" => AtomicOperation::Min,
+        "max" => AtomicOperation::Max,
+        _ => return None,
     })
+}
+
+fn atomic_operation(words: &Words<'_>) -> Option<AtomicOperation> {
+    words.modifiers.iter().copied().find_map(operation_of)
 }
 
 impl Litmus {
@@ -290,6 +335,7 @@ impl Litmus {
         line: usize,
     ) -> Result<Instruction, LitmusError> {
         let words = Words::new(text, line);
+        words.check()?;
         if let Some((proxy, is_load)) = access(words.opcode) {
             let (order, scope) = (words.order(), words.scope());
             let (first, second) = (words.operand(0)?, words.operand(1)?);

@@ -9,6 +9,7 @@
 )]
 
 mod compiled;
+mod errors;
 mod families;
 mod kernels;
 mod naive;
