@@ -19,8 +19,9 @@
 //! | [`diff`] | `ptx-diff` | `diff` | what differs between two modules |
 //! | [`lint`] | `ptx-lint` | `lint` | likely bugs and slow code |
 //! | [`vm`] | `ptx-vm` | `vm` | runs kernels without a GPU |
+//! | [`memory`] | `ptx-memory` | `memory` | the memory consistency model: all executions of litmus tests and small kernels |
 //!
-//! All of these features but `container` and `vm`, which need `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
+//! All of these features but `container`, `vm` and `memory`, which need `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
 //! `parallel` (the functions of a large module are checked and analyzed on several threads, with the same results; needs `std`),
 //! `petgraph` (petgraph's traits for the graphs of [`dataflow`]), `render` (diagnostics with the lines of their source), `serde` (ids, spans
 //! and diagnostics).
@@ -60,6 +61,9 @@ pub use ptx_isa as isa;
 #[cfg(feature = "lint")]
 #[doc(inline)]
 pub use ptx_lint as lint;
+#[cfg(feature = "memory")]
+#[doc(inline)]
+pub use ptx_memory as memory;
 #[cfg(feature = "parse")]
 #[doc(inline)]
 pub use ptx_parse as parse;

@@ -3,6 +3,9 @@
 
 use std::path::Path;
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use ptx_ir::facts::ModuleFacts;
 use ptx_memory::ExploreOptions;
 use ptx_memory::kernel::{Kernel, KernelArgument, KernelBuffer, KernelLaunch, KernelReport};
@@ -120,6 +123,24 @@ fn check(case: &Case) {
     assert_eq!(unneeded, case.unneeded);
 }
 
+/// Fails if ptxas, which the variable `PTXAS` names, does not accept a module.
+fn assemble(source: &[u8], name: &str) {
+    let Some(ptxas) = std::env::var_os("PTXAS") else {
+        eprintln!("SKIPPED: PTXAS names no assembler; {name} is not assembled");
+        return;
+    };
+    let mut assembler = Command::new(ptxas)
+        .args(["-arch=sm_90", "-o", test_support::NULL_DEVICE, "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    assembler.stdin.take().unwrap().write_all(source).unwrap();
+    let output = assembler.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {errors}");
+}
+
 /// Each weakening that fails is repaired by one change of one instruction.
 fn check_repairs(case: &Case) {
     let text = text(case);
@@ -141,6 +162,7 @@ fn check_repairs(case: &Case) {
         });
         let repair = repair.unwrap_or_else(|| panic!("{line}: {name}"));
         println!("  {line}: {name}: {:?}", repair.edits);
+        assemble(&repair.source, &name);
         assert!(repair.edits.len() == 1 && repair.source != weakened.as_bytes());
     }
 }
@@ -166,6 +188,42 @@ fn weakened_grid_barrier_is_repaired() {
         buffers: 2,
         assertion: "1 == 1",
         unneeded: &[],
+    });
+}
+
+#[test]
+fn weakened_ticket_lock_is_repaired() {
+    check_repairs(&Case {
+        name: "ticket_lock",
+        ctas: 3,
+        threads: 1,
+        buffers: 0,
+        assertion: "[counter] == 3",
+        unneeded: &[],
+    });
+}
+
+#[test]
+fn weakened_mbarrier_ring_is_repaired() {
+    check_repairs(&Case {
+        name: "ring",
+        ctas: 1,
+        threads: 2,
+        buffers: 1,
+        assertion: "[ring_param_0] == 10 && [ring_param_0+12] == 13",
+        unneeded: &[93, 105, 115, 130],
+    });
+}
+
+#[test]
+fn weakened_stack_is_repaired() {
+    check_repairs(&Case {
+        name: "treiber_stack",
+        ctas: 2,
+        threads: 1,
+        buffers: 1,
+        assertion: "[treiber_stack_param_0] != 1",
+        unneeded: &[38, 48, 60],
     });
 }
 
