@@ -123,6 +123,8 @@ pub(crate) struct JsonExploration<'a> {
     failures: Vec<JsonFailure>,
     /// The changes with which no execution fails.
     repair: Option<Vec<JsonEdit>>,
+    /// Whether all executions with the changes were explored.
+    repair_proven: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -235,7 +237,7 @@ fn explore(args: &Args, out: &mut Out, parsed: &ParsedSource) -> Result<Status> 
         .map(|text| format!("the forbidden `{text}` is reached"));
     let id = run::kernel(module, args.kernel.as_ref())?;
     let function = module.functions().get(id);
-    let report = kernel.check(&options, &conditions);
+    let report = check(&kernel, &options, &conditions);
     let explored = Explored {
         repair: args.find_repair(&kernel, &report),
         report,
@@ -258,6 +260,26 @@ fn explore(args: &Args, out: &mut Out, parsed: &ParsedSource) -> Result<Status> 
     })
 }
 
+/// The number of steps in which further failures are searched.
+const MORE_STEPS: u64 = 20_000;
+
+/// Explores all executions. With a failure, the number of executions may be very large, so the others are only searched for some time.
+fn check(
+    kernel: &Kernel<'_>,
+    options: &ExploreOptions,
+    conditions: &[KernelCondition],
+) -> KernelReport {
+    let first = kernel.check_until_failure(options, conditions);
+    if first.counterexamples.is_empty() {
+        return first;
+    }
+    let mut options = options.clone();
+    options.max_steps = options
+        .max_steps
+        .min(first.statistics.steps.saturating_mul(4).max(MORE_STEPS));
+    kernel.check(&options, conditions)
+}
+
 /// The number of changed kernels that are explored in the search of a repair.
 const MAX_REPAIRS: usize = 400;
 
@@ -276,8 +298,9 @@ impl Args {
         if !self.repair || report.counterexamples.is_empty() {
             return None;
         }
-        let options = self.options();
-        kernel.repair(MAX_REPAIRS, &mut |source| {
+        let mut options = self.options();
+        kernel.repair(MAX_REPAIRS, &mut |source, steps| {
+            options.max_steps = steps;
             let parsed = ptx_parse::parse(source);
             let errors = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
             let is_legal = parsed
@@ -401,7 +424,12 @@ impl Explored<'_> {
             }
         }
         if let Some(repair) = &self.repair {
-            writeln!(out, "help: no execution fails with:")?;
+            let executions = if repair.is_proven {
+                "no execution fails"
+            } else {
+                "no explored execution fails"
+            };
+            writeln!(out, "help: {executions} with:")?;
             for edit in &repair.edits {
                 let old = self.old_text(edit);
                 writeln!(out, "  line {}: `{old}` -> `{}`", edit.line, edit.text)?;
@@ -491,6 +519,7 @@ impl Explored<'_> {
                 });
                 edits.collect()
             }),
+            repair_proven: self.repair.as_ref().map(|repair| repair.is_proven),
             failures: self
                 .report
                 .counterexamples

@@ -55,7 +55,8 @@ impl<P: Program> std::fmt::Debug for Ending<'_, P> {
     }
 }
 
-/// A data-race (8.7.1): two conflicting operations that are neither morally strong nor related in causality order.
+/// A data-race (8.7.1): two conflicting operations that are neither morally strong nor related in causality order. An atomic operation is one
+/// operation: it is related as soon as its read or its write is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Race {
     /// The first event.
@@ -226,6 +227,12 @@ impl<P: Program> Ending<'_, P> {
     }
 }
 
+/// The events of the operation of an event: an atomic operation is one operation that reads and writes (8.2).
+fn operation_events(execution: &Execution, event: usize) -> [usize; 2] {
+    let partner = execution.event(event).and_then(|event| event.partner);
+    [event, partner.map_or(event, |partner| partner as usize)]
+}
+
 fn add_races(
     execution: &Execution,
     relations: &Relations,
@@ -233,6 +240,13 @@ fn add_races(
     races: &mut BTreeSet<Race>,
 ) {
     let order = &orders.causality.order;
+    let precedes = |first: usize, second: usize| {
+        operation_events(execution, first).iter().any(|&first| {
+            operation_events(execution, second)
+                .iter()
+                .any(|&second| order.contains(first, second))
+        })
+    };
     for (first, a) in execution.events.iter().enumerate() {
         for (second, b) in execution.events.iter().enumerate().skip(first + 1) {
             let (Some(one), Some(other)) = (a.location(), b.location()) else {
@@ -242,8 +256,8 @@ fn add_races(
             if conflict
                 && (a.thread != b.thread || a.is_asynchronous || b.is_asynchronous)
                 && !relations.morally_strong.contains(first, second)
-                && !order.contains(first, second)
-                && !order.contains(second, first)
+                && !precedes(first, second)
+                && !precedes(second, first)
             {
                 races.insert(Race {
                     first,

@@ -319,7 +319,11 @@ impl<P: Program> Explorer<'_, '_, P> {
             .iter()
             .any(|thread| thread.status == Status::Limit)
         {
-            self.statistics.unrolled += 1;
+            if state.has_unreachable_source() {
+                self.statistics.dead_ends += 1;
+            } else {
+                self.statistics.unrolled += 1;
+            }
             return ControlFlow::Continue(Settled::Consistent(None));
         }
         let next = self.next_node(state)?;
@@ -484,6 +488,11 @@ fn next_read<P: Program>(state: &State<P>) -> Option<(usize, Vec<u32>)> {
         })
         .map(|(index, (_, candidates))| (index, candidates))?;
     Some((index, candidates))
+}
+
+/// Whether there is a write that a pending read may return.
+fn has_candidates<P: Program>(state: &State<P>, pending: &state::PendingRead) -> bool {
+    !candidates(state, pending).is_empty()
 }
 
 /// The writes that a pending read may return, in the order in which they became known. A write whose bits are known can still depend on the read, which must

@@ -240,6 +240,28 @@ impl<P: Program> State<P> {
         }
     }
 
+    /// Whether a read that passed over all writes waits for one that only its own thread could still do: a read never returns a later write of its
+    /// thread (8.10.5), so such an execution does not exist.
+    pub(crate) fn has_unreachable_source(&self) -> bool {
+        let has_ended = |number: usize, thread: &ThreadState<P::Thread>| {
+            thread.status == Status::Exited
+                && !self.pending.iter().any(|pending| {
+                    self.execution
+                        .event(pending.read as usize)
+                        .is_some_and(|event| event.thread as usize == number)
+                })
+        };
+        self.pending.iter().any(|pending| {
+            let Some(event) = self.execution.event(pending.read as usize) else {
+                return false;
+            };
+            !super::has_candidates(self, pending)
+                && self.threads.iter().enumerate().all(|(number, thread)| {
+                    number == event.thread as usize || has_ended(number, thread)
+                })
+        })
+    }
+
     /// Gives the next part of a pending read a source.
     pub(crate) fn choose(&mut self, context: &Context<'_, P>, index: usize, write: u32) {
         let Some(pending) = self.pending.get(index).cloned() else {

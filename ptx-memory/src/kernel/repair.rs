@@ -26,6 +26,39 @@ pub struct Repair {
     pub edits: Vec<RepairEdit>,
     /// The changed source.
     pub source: Vec<u8>,
+    /// Whether all executions of the changed source were explored, and not only those in which loops end early enough.
+    pub is_proven: bool,
+}
+
+/// What the exploration of a candidate says.
+enum Verdict {
+    /// It fails, or is not legal.
+    Wrong,
+    /// The limit of steps was reached.
+    Undecided,
+    /// No execution fails, as far as loops are unrolled.
+    Bounded,
+    Right,
+}
+
+impl Verdict {
+    fn new(report: Option<&KernelReport>) -> Self {
+        match report {
+            Some(report) if report.counterexamples.is_empty() => {
+                let statistics = &report.statistics;
+                if report.is_complete() {
+                    Self::Right
+                } else if statistics.limit.is_some() {
+                    Self::Undecided
+                } else if statistics.unsupported.is_some() {
+                    Self::Wrong
+                } else {
+                    Self::Bounded
+                }
+            }
+            _ => Self::Wrong,
+        }
+    }
 }
 
 /// A change that may be part of a repair.
@@ -37,51 +70,90 @@ struct Candidate {
 }
 
 const SCOPES: [&str; 4] = [".cta", ".cluster", ".gpu", ".sys"];
+/// The levels of `membar`.
+const LEVELS: [&str; 3] = [".cta", ".gl", ".sys"];
 /// The orders that replace `.relaxed`, with their costs.
 const ORDERS: [(&str, u32); 3] = [(".acquire", 1), (".release", 1), (".acq_rel", 3)];
+/// The limits of steps of the explorations of a candidate.
+const STEPS: [u64; 3] = [3_000, 30_000, 300_000];
+/// The candidates that are explored after one whose loops are always cut off.
+const MAX_AFTER_BOUNDED: usize = 30;
+/// The candidates that are explored with more steps than the first limit.
+const MAX_LONG: usize = 20;
 /// The cost of a fence.
 const FENCE_COST: u32 = 6;
+/// The cost of the second direction of an order.
+const BOTH_COST: u32 = 2;
 /// The cost of an order for a weak operation.
 const STRONG_COST: u32 = 2;
 
 impl Kernel<'_> {
-    /// Finds the weakest single change, or pair of changes, with which no execution fails. `check` explores a changed source, and returns `None`
-    /// if it is not legal. It is called at most `limit` times. The result is complete: the exploration of the changed source has no failure and left
-    /// out nothing.
+    /// Finds the weakest single change, or pair of changes, with which no execution fails. `check` explores a changed source with a limit of steps, and
+    /// returns `None` if the source is not legal. At most `limit` changed sources are explored; those that need many steps come last. If no
+    /// changed source can be explored completely, because a loop is always cut off, the result is one of which no explored execution fails.
     pub fn repair(
         &self,
         limit: usize,
-        check: &mut dyn FnMut(&[u8]) -> Option<KernelReport>,
+        check: &mut dyn FnMut(&[u8], u64) -> Option<KernelReport>,
     ) -> Option<Repair> {
+        let mut sets: Vec<Vec<RepairEdit>> = self.edit_sets().into_iter().take(limit).collect();
+        let mut bounded: Option<Repair> = None;
+        for steps in STEPS {
+            let mut undecided = Vec::new();
+            let mut count = 0;
+            for edits in sets {
+                let source = applied(self.facts.module().source(), &edits)?;
+                let verdict = Verdict::new(check(&source, steps).as_ref());
+                let mut repair = Repair {
+                    edits,
+                    source,
+                    is_proven: false,
+                };
+                match verdict {
+                    Verdict::Right => {
+                        repair.is_proven = true;
+                        return Some(repair);
+                    }
+                    Verdict::Undecided => undecided.push(repair.edits),
+                    Verdict::Bounded => bounded = bounded.or(Some(repair)),
+                    Verdict::Wrong => {}
+                }
+                count += usize::from(bounded.is_some());
+                if count > MAX_AFTER_BOUNDED {
+                    return bounded;
+                }
+            }
+            sets = undecided;
+            // Long explorations are for the weakest candidates only.
+            sets.truncate(MAX_LONG);
+        }
+        bounded
+    }
+
+    /// The single changes and pairs of changes, the weakest first; a single change comes before a pair.
+    fn edit_sets(&self) -> Vec<Vec<RepairEdit>> {
         let mut candidates = self.repair_candidates();
         candidates.sort_by_key(|candidate| (candidate.cost, candidate.edit.start));
-        let mut sets: Vec<(u32, Vec<usize>)> = Vec::new();
+        let mut sets: Vec<(u32, Vec<&RepairEdit>)> = Vec::new();
         for (first, candidate) in candidates.iter().enumerate() {
-            sets.push((candidate.cost, vec![first]));
-            for (second, other) in candidates.iter().enumerate().skip(first + 1) {
-                let overlaps =
-                    candidate.edit.start < other.edit.end && other.edit.start < candidate.edit.end;
+            sets.push((candidate.cost, vec![&candidate.edit]));
+            for second in candidates.iter().skip(first + 1) {
+                let overlaps = candidate.edit.start < second.edit.end
+                    && second.edit.start < candidate.edit.end;
                 if !overlaps {
-                    sets.push((candidate.cost + other.cost, vec![first, second]));
+                    let cost = candidate.cost + second.cost;
+                    sets.push((cost, vec![&candidate.edit, &second.edit]));
                 }
             }
         }
-        // A single change comes before a pair of changes.
         sets.sort_by_key(|(cost, set)| (set.len(), *cost));
-        for (_, set) in sets.into_iter().take(limit) {
-            let mut edits: Vec<RepairEdit> = set
-                .iter()
-                .filter_map(|number| Some(candidates.get(*number)?.edit.clone()))
-                .collect();
-            edits.sort_by_key(|edit| edit.start);
-            let source = applied(self.facts.module().source(), &edits)?;
-            let is_right = check(&source)
-                .is_some_and(|report| report.counterexamples.is_empty() && report.is_complete());
-            if is_right {
-                return Some(Repair { edits, source });
-            }
-        }
-        None
+        sets.into_iter()
+            .map(|(_, set)| {
+                let mut edits: Vec<RepairEdit> = set.into_iter().cloned().collect();
+                edits.sort_by_key(|edit| edit.start);
+                edits
+            })
+            .collect()
     }
 
     fn repair_candidates(&self) -> Vec<Candidate> {
@@ -179,12 +251,21 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
         changed.join(".")
     };
     let mut result = Vec::new();
-    let scope = SCOPES
+    let scopes = if has("membar") {
+        &LEVELS[..]
+    } else {
+        &SCOPES[..]
+    };
+    let scope = scopes
         .iter()
         .position(|scope| has(scope.trim_start_matches('.')));
     let mut orders: Vec<(String, u32)> = vec![(mnemonic.to_owned(), 0)];
     if has("relaxed") {
         orders.extend(ORDERS.map(|(order, cost)| (replaced(".relaxed", order), cost)));
+    } else if has("acquire") && (has("atom") || has("fence")) {
+        orders.push((replaced(".acquire", ".acq_rel"), BOTH_COST));
+    } else if has("release") && (has("atom") || has("fence")) {
+        orders.push((replaced(".release", ".acq_rel"), BOTH_COST));
     } else if has("acq_rel") && has("fence") {
         orders.push((replaced(".acq_rel", ".sc"), FENCE_COST));
     } else if has("volatile") {
@@ -212,8 +293,8 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
         let Some(present) = scope else {
             continue;
         };
-        for (level, wider) in (1..).zip(SCOPES.iter().skip(present + 1)) {
-            let from = SCOPES.get(present).copied().unwrap_or(".cta");
+        for (level, wider) in (1..).zip(scopes.iter().skip(present + 1)) {
+            let from = scopes.get(present).copied().unwrap_or(".cta");
             result.push((text.replacen(from, wider, 1), cost + level));
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ptx_ir::facts::FunctionFacts;
-use ptx_ir::{Binding, Declarations, Item, Module, Operand, OperandPool, SymbolId, VarDecl, VarId};
+use ptx_ir::{
+    Binding, ConstKind, Declarations, Item, Module, Operand, OperandPool, SymbolId, VarDecl, VarId,
+};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::{KernelArgument, KernelError, KernelLaunch};
@@ -256,13 +258,51 @@ impl Variables {
                 pending.extend(pool.list(list).iter().rev());
                 continue;
             }
-            if let Some(value) = pool.integer(operand) {
-                for (offset, byte) in (0..element).zip((value as u64).to_le_bytes()) {
+            if let Some(value) = self.constant(declaration, operand, pool) {
+                for (offset, byte) in (0..element).zip(value.to_le_bytes()) {
                     self.contents
                         .insert(address + index * element + offset, byte);
                 }
             }
             index += 1;
+        }
+    }
+
+    /// The bits of an operand of an initializer: a number, or the address of a variable.
+    fn constant(&self, declaration: &VarDecl, operand: Operand, pool: &OperandPool) -> Option<u64> {
+        match operand {
+            Operand::Small(value) => Some(i64::from(value) as u64),
+            Operand::Imm(id) => {
+                let value = pool.immediate(id)?.value;
+                let is_single = declaration.ty.known() == Some(ScalarType::F32);
+                Some(match value.kind() {
+                    ConstKind::Double if is_single => {
+                        u64::from((f64::from_bits(value.bits()) as f32).to_bits())
+                    }
+                    _ => value.bits(),
+                })
+            }
+            Operand::Generic(inner) => {
+                let inner = pool.get(inner);
+                let base = match inner {
+                    Operand::Address(id) => pool.address(id)?.base,
+                    operand => operand,
+                };
+                let window = match self.home(base)?.space {
+                    StateSpace::Shared => SHARED_WINDOW,
+                    _ => 0,
+                };
+                Some(
+                    self.constant(declaration, inner, pool)?
+                        .wrapping_add(window),
+                )
+            }
+            Operand::Address(id) => {
+                let address = pool.address(id)?;
+                let base = self.constant(declaration, address.base, pool)?;
+                Some(base.wrapping_add_signed(address.byte_offset(pool)?))
+            }
+            operand => Some(self.home(operand)?.address),
         }
     }
 

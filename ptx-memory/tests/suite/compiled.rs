@@ -35,7 +35,7 @@ fn options() -> ExploreOptions {
     options
 }
 
-fn explore(case: &Case, text: &str, ends_early: bool) -> KernelReport {
+fn explore(case: &Case, text: &str, ends_early: bool, steps: u64) -> KernelReport {
     let parsed = ptx_parse::parse(text.as_bytes());
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
     let module = parsed.module;
@@ -48,10 +48,12 @@ fn explore(case: &Case, text: &str, ends_early: bool) -> KernelReport {
     )
     .unwrap();
     let conditions = [kernel.assertion(case.assertion).unwrap()];
+    let mut options = options();
+    options.max_steps = steps;
     let report = if ends_early {
-        kernel.check_until_failure(&options(), &conditions)
+        kernel.check_until_failure(&options, &conditions)
     } else {
-        kernel.check(&options(), &conditions)
+        kernel.check(&options, &conditions)
     };
     for example in &report.counterexamples {
         let story = kernel.story(example, ptx_memory::Version::Ptx75);
@@ -94,7 +96,7 @@ fn weakenings(case: &Case, text: &str) -> Vec<(usize, String, String)> {
 fn check(case: &Case) {
     let text = text(case);
     let start = std::time::Instant::now();
-    let right = explore(case, &text, false);
+    let right = explore(case, &text, false, u64::MAX);
     println!(
         "{}: {:?} in {:?}",
         case.name,
@@ -111,7 +113,7 @@ fn check(case: &Case) {
     let mut unneeded = Vec::new();
     for (line, name, weakened) in weakenings(case, &text) {
         let start = std::time::Instant::now();
-        let report = explore(case, &weakened, true);
+        let report = explore(case, &weakened, true, u64::MAX);
         let count = report.counterexamples.len();
         println!("  {line}: {name}: {count} in {:?}", start.elapsed());
         assert_eq!(report.statistics.unsupported, None);
@@ -155,15 +157,17 @@ fn check_repairs(case: &Case) {
         let launch = KernelLaunch::new(case.ctas, case.threads, arguments);
         let kernel = Kernel::new(function, launch).unwrap();
         assert_eq!(kernel.module_source(), weakened.as_bytes());
-        let repair = kernel.repair(400, &mut |source| {
+        let repair = kernel.repair(400, &mut |source, steps| {
             let source = std::str::from_utf8(source).unwrap();
             let is_legal = ptx_parse::parse(source.as_bytes()).diagnostics.is_empty();
-            is_legal.then(|| explore(case, source, true))
+            is_legal.then(|| explore(case, source, true, steps))
         });
         let repair = repair.unwrap_or_else(|| panic!("{line}: {name}"));
         println!("  {line}: {name}: {:?}", repair.edits);
         assemble(&repair.source, &name);
-        assert!(repair.edits.len() == 1 && repair.source != weakened.as_bytes());
+        assert!(
+            repair.is_proven && repair.edits.len() == 1 && repair.source != weakened.as_bytes()
+        );
     }
 }
 
