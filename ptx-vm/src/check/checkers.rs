@@ -68,6 +68,8 @@ pub(crate) struct Checkers {
     pub(super) global: WrittenBytes,
     /// The lanes for which the current instruction read memory that was never written.
     pub(super) unwritten: u32,
+    /// A load of shared memory read bytes that were never written: the registers that may only be uninitialized because of such loads are followed from then on.
+    pub(super) follows_loads: bool,
     /// The CTAs that run.
     blocks: Blocks,
     /// The locations of global memory.
@@ -112,6 +114,7 @@ impl Checkers {
             allocations,
             global,
             unwritten: 0,
+            follows_loads: false,
             blocks: Blocks::default(),
             locations: Locations::new(account),
             pairs: HashMap::new(),

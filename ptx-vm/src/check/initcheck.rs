@@ -2,15 +2,14 @@
 
 use super::checkers::Checkers;
 use super::memcheck::describe_access;
+use super::register_tracking::RegisterTracking;
 use super::report::{Actor, Text};
-use super::sites::{Site, Sites};
+use super::sites::Sites;
 use super::tensor_memory::unwritten_cell;
-use super::uninitialized::{Origin, Traced, TrackedRegister, UnwrittenRead};
-use super::unset::Variable;
+use super::uninitialized::{Origin, Traced, UnwrittenRead};
 use super::written_bytes::WrittenBytes;
 use crate::execute::{
-    Block, CallFrame, Determined, Execution, Grid, LaneStep, Memory, Touch, Unknown, Use,
-    addend_predicate, determined,
+    Block, CallFrame, Execution, Grid, LaneStep, Memory, Touch, Use, addend_predicate, determined,
 };
 use crate::lanes::{Place, lanes};
 use crate::program::{Argument, Callee, Function, Step};
@@ -173,6 +172,10 @@ impl Checkers {
         }
         // An instruction that copies many bytes is one access.
         missing.retain(|(lane, _)| self.unwritten >> lane & 1 == 0);
+        if defers {
+            // A register has one origin: that of the first lane.
+            missing.reverse();
+        }
         for (lane, unwritten) in missing {
             self.unwritten |= 1 << lane;
             let read = UnwrittenRead {
@@ -230,8 +233,11 @@ impl Checkers {
         let Some(site) = sites.get(number) else {
             return;
         };
-        let count = sites.variables(execution.function_id).len();
-        let registers = self.own_warp(execution).registers(execution.call, count);
+        let variables = sites.variables(execution.function_id);
+        self.follows_loads |= matches!(origin, Origin::Memory { .. });
+        let registers = self
+            .own_warp(execution)
+            .registers(execution.call, variables);
         for &register in &site.writes {
             let element = (0..32u32)
                 .zip(&site.elements)
@@ -264,14 +270,14 @@ impl Checkers {
         let Some(site) = sites.get(site_number) else {
             return;
         };
-        if site.reads.is_empty() && site.writes.is_empty() {
+        if !site.is_tracked(self.follows_loads) {
             return;
         }
         let block = grid.linear(block.index);
         let variables = sites.variables(step.function);
         let state = self.block(grid, block);
         let mut tracking = RegisterTracking {
-            registers: state.registers(warp, step.call, variables.len()),
+            registers: state.registers(warp, step.call, variables),
             variables,
             site,
             site_number,
@@ -282,7 +288,22 @@ impl Checkers {
         }) else {
             return;
         };
-        let Traced { origin, thread } = needed.traced;
+        let thread = warp + needed.lanes.trailing_zeros();
+        self.report_needed(grid, block, thread, needed.traced);
+    }
+
+    /// Reports that a thread needs an uninitialized value.
+    pub(super) fn report_needed(
+        &mut self,
+        grid: &Grid<'_>,
+        block: u64,
+        thread: u32,
+        traced: Traced,
+    ) {
+        let Traced {
+            origin,
+            thread: source,
+        } = traced;
         let (code, site) = match origin {
             Origin::Register { site, .. } => (Code::UnsetRegister, site),
             Origin::Memory { site, .. } | Origin::TensorMemory { site, .. } => {
@@ -292,8 +313,9 @@ impl Checkers {
         let actor = Actor {
             site,
             block,
-            thread: thread.unwrap_or(warp + needed.lanes.trailing_zeros()),
+            thread: source.unwrap_or(thread),
         };
+        let sites = std::sync::Arc::clone(&self.sites);
         self.reports
             .add(grid, &sites, code, actor, || origin.text(&sites));
     }
@@ -363,7 +385,7 @@ impl Checkers {
 }
 
 /// The step that is executed.
-fn current_step<'e>(execution: &Execution<'e>) -> Option<&'e Step> {
+pub(super) fn current_step<'e>(execution: &Execution<'e>) -> Option<&'e Step> {
     let target = execution
         .function
         .steps
@@ -497,103 +519,5 @@ fn unread_addend<'a>(grid: &Grid<'a>, step: LaneStep, call: &CallFrame) -> &'a [
             places
         }
         _ => &[],
-    }
-}
-
-/// A needed register that is uninitialized in some lanes.
-struct NeededRegister {
-    traced: Traced,
-    lanes: u32,
-}
-
-/// The tracked registers of a call at an instruction.
-struct RegisterTracking<'a> {
-    registers: &'a mut [TrackedRegister],
-    variables: &'a [Variable],
-    site: &'a Site,
-    site_number: u32,
-    /// The registers that the instruction does not read.
-    unread: &'a [Place],
-}
-
-impl RegisterTracking<'_> {
-    /// Tracks the registers over the instruction. Returns the first needed register that is uninitialized. `determined` returns the lanes in which
-    /// results do not depend on unknown registers.
-    fn execute(
-        &mut self,
-        step: LaneStep,
-        determined: impl FnOnce(&[Unknown], &[Place]) -> Determined,
-    ) -> Option<NeededRegister> {
-        let mut needed = None;
-        let mut unknown = Vec::new();
-        let mut result_origin = None;
-        let mut known = Determined::default();
-        for &register in &self.site.reads {
-            let Some(tracked) = self.registers.get_mut(register as usize) else {
-                continue;
-            };
-            let is_unread = self
-                .variables
-                .get(register as usize)
-                .is_some_and(|variable| self.unread.contains(&variable.place));
-            if is_unread {
-                continue;
-            }
-            let is_guard = self.site.guard == Some(register);
-            let reading_lanes = if is_guard { step.mask } else { step.active };
-            let missing = reading_lanes & !tracked.initialized;
-            if missing == 0 {
-                continue;
-            }
-            let traced = tracked.origin.unwrap_or(Traced {
-                origin: Origin::Register {
-                    site: self.site_number,
-                    register,
-                },
-                thread: None,
-            });
-            if self.site.computes && !is_guard {
-                let known = tracked.known;
-                unknown.extend(self.variables.get(register as usize).map(|v| Unknown {
-                    place: v.place,
-                    bits: u128::MAX >> (128 - v.bits.clamp(1, 128)) & !known,
-                    lanes: missing,
-                }));
-                result_origin.get_or_insert(traced);
-            } else {
-                needed.get_or_insert(NeededRegister {
-                    traced,
-                    lanes: missing,
-                });
-                // Each register is reported once.
-                tracked.initialized |= missing;
-            }
-        }
-        let mut uninitialized = unknown.iter().fold(0, |lanes, u| lanes | u.lanes);
-        if uninitialized != 0 {
-            let results: Vec<Place> = self
-                .site
-                .writes
-                .iter()
-                .filter_map(|&register| self.variables.get(register as usize))
-                .map(|variable| variable.place)
-                .collect();
-            known = determined(&unknown, &results);
-            uninitialized &= !known.lanes;
-        }
-        let mut known_bits = known.bits.into_iter();
-        for &register in &self.site.writes {
-            if let Some(tracked) = self.registers.get_mut(register as usize) {
-                let mut known = known_bits.next().unwrap_or(0);
-                if !(tracked.initialized | step.active) != 0 {
-                    known &= tracked.known;
-                }
-                tracked.known = known;
-                tracked.initialized =
-                    tracked.initialized & !step.active | step.active & !uninitialized;
-                tracked.origin = result_origin.or(tracked.origin);
-            }
-        }
-        needed
     }
 }

@@ -7,8 +7,8 @@ use super::checkers::{CheckResults, Checkers};
 use super::dependency::Dependency;
 use crate::error::StopReason;
 use crate::execute::{
-    Block, CallFrame, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation, Observer,
-    PhaseEvent, Results, Touch, Warp,
+    Block, CallFrame, Exchange, Execution, Failed, Grid, LaneOutcome, LaneStep, MbarrierOperation,
+    Observer, PhaseEvent, Results, Touch, Warp,
 };
 use crate::lanes::Place;
 use crate::memory::tensor::{Allocation, TensorAddress};
@@ -18,7 +18,8 @@ impl Observer for Checkers {
     fn unobserved_steps(&self, function: FuncId, step_index: u32, count: u32) -> u32 {
         if self.has(Checker::Initcheck) {
             let site = self.sites.get(self.sites.number(function, step_index));
-            site.map_or(0, |site| site.untracked_steps.min(count))
+            let follows_loads = self.follows_loads;
+            site.map_or(0, |site| site.untracked_steps(follows_loads).min(count))
         } else {
             count
         }
@@ -83,6 +84,12 @@ impl Observer for Checkers {
         self.follow_dependency(execution, act);
         if self.orders() {
             self.order(execution, act, waits);
+        }
+    }
+
+    fn exchange(&mut self, execution: &Execution<'_>, exchange: &Exchange<'_>) {
+        if self.has(Checker::Initcheck) {
+            self.track_exchange(execution, exchange);
         }
     }
 

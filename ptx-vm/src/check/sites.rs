@@ -49,8 +49,14 @@ pub(super) struct Site {
     pub(super) used_bytes: Option<u32>,
     /// The tracked registers that it reads, by their numbers.
     pub(super) reads: Vec<u32>,
+    /// It reads or writes tracked registers that may be uninitialized whatever the loads of shared memory read.
+    pub(super) is_always_tracked: bool,
     /// It has no effects other than computing registers.
     pub(super) computes: bool,
+    /// It exchanges values between lanes: its results are tracked when the lanes exchange them.
+    pub(super) exchanges: bool,
+    /// The tracked register that says which lanes exchange values.
+    pub(super) member_mask: Option<u32>,
     /// It is a load whose results may not matter: an uninitialized result is reported where it is needed.
     pub(super) defers: bool,
     /// The tracked register that is its guard, which all lanes read.
@@ -58,9 +64,28 @@ pub(super) struct Site {
     /// The tracked registers that it writes.
     pub(super) writes: Vec<u32>,
     /// The number of consecutive instructions from this one on that neither read nor write tracked registers.
-    pub(super) untracked_steps: u32,
+    untracked_steps: u32,
+    /// The number of consecutive instructions from this one on that are not always tracked.
+    steps_without_loads: u32,
     /// For a load or a store, the tracked registers of the elements in memory; empty if no element has one.
     pub(super) elements: Vec<Option<u32>>,
+}
+
+impl Site {
+    /// The number of consecutive instructions from this one on that need not be tracked. `follows_loads` says whether registers are tracked that are only
+    /// uninitialized if loads of shared memory read bytes that were never written.
+    pub(super) const fn untracked_steps(&self, follows_loads: bool) -> u32 {
+        if follows_loads {
+            self.untracked_steps
+        } else {
+            self.steps_without_loads
+        }
+    }
+
+    /// Whether it reads or writes tracked registers.
+    pub(super) fn is_tracked(&self, follows_loads: bool) -> bool {
+        self.untracked_steps(follows_loads) == 0
+    }
 }
 
 /// The facts about the instructions of all functions. Instructions are numbered in the order of functions and steps.
@@ -71,8 +96,10 @@ pub(crate) struct Sites {
     starts: Vec<u32>,
     /// The tracked registers of each function: those that may be uninitialized when they are read.
     variables: Vec<Vec<Variable>>,
-    /// A tracked register is stored to memory of the CTA or the thread.
-    pub(super) tracks_memory: bool,
+    /// Memory of CTAs and threads may contain values that are computed from uninitialized registers.
+    tracks_memory: bool,
+    /// It may contain values that are computed from what loads of shared memory read, or from uninitialized registers.
+    tracks_loaded_values: bool,
     /// Some instruction accesses memory through the asynchronous proxy.
     pub(super) has_async_proxy: bool,
 }
@@ -81,6 +108,8 @@ pub(crate) struct Sites {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum MemoryTracking {
     Initialized,
+    /// Only by values that are computed from what loads of shared memory read.
+    MayBeTaintedByLoads,
     MayBeTainted,
 }
 
@@ -88,11 +117,19 @@ impl Sites {
     /// Collects the facts about the instructions of a module; with `registers`, also those about registers.
     pub(crate) fn new(module: &Module, program: &Program, registers: bool) -> Self {
         let sites = Self::collect(module, program, registers, MemoryTracking::Initialized);
-        if sites.tracks_memory {
-            Self::collect(module, program, registers, MemoryTracking::MayBeTainted)
+        let memory = if sites.tracks_memory {
+            MemoryTracking::MayBeTainted
+        } else if sites.tracks_loaded_values {
+            MemoryTracking::MayBeTaintedByLoads
         } else {
-            sites
-        }
+            return sites;
+        };
+        Self::collect(module, program, registers, memory)
+    }
+
+    /// Whether memory of CTAs and threads may contain uninitialized values.
+    pub(super) const fn tracks_memory(&self, follows_loads: bool) -> bool {
+        self.tracks_memory || follows_loads && self.tracks_loaded_values
     }
 
     fn collect(
@@ -106,6 +143,7 @@ impl Sites {
             starts: Vec::new(),
             variables: Vec::new(),
             tracks_memory: false,
+            tracks_loaded_values: false,
             has_async_proxy: false,
         };
         let facts = ModuleFacts::new(module);
@@ -128,24 +166,32 @@ impl Sites {
                         find_unset_registers(facts, function, &mut sites.sites[start..], memory);
                     variables = unset.variables;
                     sites.tracks_memory |= unset.is_stored;
+                    sites.tracks_loaded_values |= unset.is_stored_after_loads;
                 }
             }
             sites.variables.push(variables);
         }
-        let mut untracked_steps = 0;
-        for site in sites.sites.iter_mut().rev() {
-            untracked_steps = if site.reads.is_empty() && site.writes.is_empty() {
-                untracked_steps + 1
-            } else {
-                0
-            };
-            site.untracked_steps = untracked_steps;
-        }
+        sites.count_untracked_steps();
         sites.has_async_proxy = sites
             .sites
             .iter()
             .any(|site| site.async_proxy && site.starts.is_some());
         sites
+    }
+
+    fn count_untracked_steps(&mut self) {
+        let (mut untracked_steps, mut steps_without_loads) = (0, 0);
+        for site in self.sites.iter_mut().rev() {
+            let is_tracked = !(site.reads.is_empty() && site.writes.is_empty());
+            untracked_steps = if is_tracked { 0 } else { untracked_steps + 1 };
+            steps_without_loads = if site.is_always_tracked {
+                0
+            } else {
+                steps_without_loads + 1
+            };
+            site.untracked_steps = untracked_steps;
+            site.steps_without_loads = steps_without_loads;
+        }
     }
 
     /// The number of an instruction.

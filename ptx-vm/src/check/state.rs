@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::locations::Locations;
 use super::report::{Actor, Text};
 use super::uninitialized::{TaintedBytes, TrackedRegister};
+use super::unset::Variable;
 use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
 use crate::account::Account;
@@ -53,16 +54,23 @@ impl WarpState {
         }
     }
 
-    /// The `count` tracked registers of a call.
-    pub(super) fn registers(&mut self, call: usize, count: usize) -> &mut [TrackedRegister] {
+    /// The tracked registers of a call.
+    pub(super) fn registers(
+        &mut self,
+        call: usize,
+        variables: &[Variable],
+    ) -> &mut [TrackedRegister] {
         if self.registers.len() <= call {
             self.tracking_bytes += CALL_BYTES * (call + 1 - self.registers.len()) as u64;
             self.registers.resize_with(call + 1, Vec::new);
         }
         let registers = &mut self.registers[call];
-        if registers.len() != count {
+        if registers.len() != variables.len() {
             let bytes_before = registers.capacity() * size_of::<TrackedRegister>();
-            *registers = vec![TrackedRegister::default(); count];
+            let states = variables
+                .iter()
+                .map(|variable| TrackedRegister::new(variable.depends_on_loads));
+            *registers = states.collect();
             let bytes = registers.capacity() * size_of::<TrackedRegister>();
             self.tracking_bytes = self.tracking_bytes - bytes_before as u64 + bytes as u64;
         }
@@ -151,19 +159,19 @@ impl BlockState {
         self.count();
     }
 
-    /// The `count` tracked registers of a call of a warp.
+    /// The tracked registers of a call of a warp.
     pub(super) fn registers(
         &mut self,
         warp: u32,
         call: usize,
-        count: usize,
+        variables: &[Variable],
     ) -> &mut [TrackedRegister] {
         let bytes_before = self.warp(warp).tracking_bytes;
-        self.warp(warp).registers(call, count);
+        self.warp(warp).registers(call, variables);
         if self.warp(warp).tracking_bytes != bytes_before {
             self.count();
         }
-        self.warp(warp).registers(call, count)
+        self.warp(warp).registers(call, variables)
     }
 
     /// The state of a warp, given by its first thread.

@@ -1,9 +1,11 @@
 //! `initcheck`: uninitialized values that pass through the memory of a CTA or of a thread.
 
 use super::checkers::Checkers;
-use super::uninitialized::{TaintedBytes, Traced};
+use super::initcheck::current_step;
+use super::uninitialized::{Origin, TaintedBytes, Traced};
 use crate::execute::{Execution, Memory, Touch, Use};
 use crate::lanes::lanes;
+use crate::program::Step;
 
 /// The elements of an access of one lane.
 struct Elements<'a> {
@@ -33,7 +35,7 @@ impl Checkers {
         allowed: u32,
     ) {
         let is_tracked = matches!(touch.memory, Memory::Shared(_) | Memory::Local);
-        if !self.sites.tracks_memory || !is_tracked {
+        if !is_tracked || !self.sites.tracks_memory(self.follows_loads) {
             return;
         }
         let sites = std::sync::Arc::clone(&self.sites);
@@ -45,10 +47,34 @@ impl Checkers {
             bytes: touch.element,
         };
         match touch.usage {
-            Use::Read if elements.registers.is_empty() => {}
+            Use::Read if elements.registers.is_empty() => {
+                self.check_tainted(execution, touch, allowed)
+            }
             Use::Read => self.track_load(execution, touch, allowed, &elements),
             Use::Write => self.track_store(execution, touch, allowed, &elements, site_number),
-            Use::ReadWrite => {}
+            Use::ReadWrite => self.check_tainted(execution, touch, allowed),
+        }
+    }
+
+    /// Reports lanes that use all bytes of an access, of which some have values that were loaded from memory that was never written.
+    fn check_tainted(&mut self, execution: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+        let is_load = matches!(current_step(execution), Some(Step::Load(_)));
+        if is_load || !self.has_tainted_bytes(execution, touch.memory, allowed) {
+            return;
+        }
+        for lane in lanes(allowed) {
+            let Some(tainted) = self.tainted_bytes(execution, touch.memory, lane) else {
+                continue;
+            };
+            let origin = tainted.first_origin(touch.addresses[lane], touch.bytes);
+            if let Some(traced) =
+                origin.filter(|traced| matches!(traced.origin, Origin::Memory { .. }))
+            {
+                tainted.remove(touch.addresses[lane], touch.bytes);
+                let block = execution.grid.linear(execution.block.index);
+                let thread = execution.warp.first + lane as u32;
+                self.report_needed(execution.grid, block, thread, traced);
+            }
         }
     }
 
@@ -62,7 +88,8 @@ impl Checkers {
         if !self.has_tainted_bytes(execution, touch.memory, allowed) {
             return;
         }
-        let count = self.sites.variables(execution.function_id).len();
+        let sites = std::sync::Arc::clone(&self.sites);
+        let variables = sites.variables(execution.function_id);
         // The origin of the first lane is reported.
         let mut registers_with_origin = Vec::new();
         for lane in lanes(allowed) {
@@ -75,7 +102,9 @@ impl Checkers {
                     Some((register, tainted.origin(address, touch.element)?))
                 })
                 .collect();
-            let registers = self.own_warp(execution).registers(execution.call, count);
+            let registers = self
+                .own_warp(execution)
+                .registers(execution.call, variables);
             for (register, origin) in loaded {
                 if let Some(tracked) = registers.get_mut(register as usize) {
                     tracked.initialized &= !(1 << lane);
@@ -96,8 +125,11 @@ impl Checkers {
         elements: &Elements<'_>,
         site: u32,
     ) {
-        let count = self.sites.variables(execution.function_id).len();
-        let registers = self.own_warp(execution).registers(execution.call, count);
+        let sites = std::sync::Arc::clone(&self.sites);
+        let variables = sites.variables(execution.function_id);
+        let registers = self
+            .own_warp(execution)
+            .registers(execution.call, variables);
         let are_initialized = elements.registers.iter().flatten().all(|&register| {
             registers
                 .get(register as usize)
@@ -108,7 +140,9 @@ impl Checkers {
         }
         for lane in lanes(allowed) {
             let thread = execution.warp.first + lane as u32;
-            let registers = self.own_warp(execution).registers(execution.call, count);
+            let registers = self
+                .own_warp(execution)
+                .registers(execution.call, variables);
             let stored: Vec<(u64, Traced)> = elements
                 .tracked(touch.addresses[lane])
                 .filter_map(|(register, address)| {

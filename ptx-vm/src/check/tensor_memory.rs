@@ -52,7 +52,7 @@ impl Checkers {
         };
         let variables = sites.variables(execution.function_id);
         let warp = self.own_warp(execution);
-        let tracked = warp.registers(execution.call, variables.len());
+        let tracked = warp.registers(execution.call, variables);
         for &register in &site.writes {
             let place = variables.get(register as usize).map(|v| v.place);
             let unwritten = registers.iter().find(|(p, _)| Some(*p) == place);

@@ -36,7 +36,7 @@ pub(super) struct UnwrittenRead {
 }
 
 /// The state of a register that may be uninitialized when it is read.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Copy, Clone, Debug)]
 pub(super) struct TrackedRegister {
     /// The lanes in which the register is initialized.
     pub(super) initialized: u32,
@@ -47,6 +47,15 @@ pub(super) struct TrackedRegister {
 }
 
 impl TrackedRegister {
+    /// A register in which no lane has written, or that all lanes have written.
+    pub(super) const fn new(is_initialized: bool) -> Self {
+        Self {
+            initialized: if is_initialized { u32::MAX } else { 0 },
+            origin: None,
+            known: 0,
+        }
+    }
+
     /// The origin of the value in a lane, if it is uninitialized there. The instruction `site` of `thread` stores the register, which has this
     /// number.
     pub(super) fn origin_in_lane(
@@ -131,6 +140,14 @@ impl TaintedBytes {
                 }
             }
         }
+    }
+
+    /// The origin of the first of some bytes that contains an uninitialized value.
+    pub(super) fn first_origin(&self, start: u64, bytes: u64) -> Option<Traced> {
+        words(start, bytes).find_map(|(word, mask)| {
+            let tainted = self.words.get(&word)?;
+            (tainted.bytes & mask != 0).then_some(tainted.origin)
+        })
     }
 
     /// The origin of the first of some bytes, if all of them contain uninitialized values.

@@ -2,7 +2,10 @@
 //!
 //! Compilers hoist computations above the branches that decide whether their results are needed. An uninitialized register therefore only matters
 //! where a value that is computed from it is used as an address, decides a branch, or leaves the thread. Registers that may be uninitialized are
-//! tracked during the run.
+//! tracked during the run, also through exchanges between the lanes of a warp.
+//!
+//! The same holds for loads of shared memory, of which there are many. The registers that are uninitialized only if such a load reads bytes that were never
+//! written are tracked once one does.
 
 use std::collections::HashMap;
 
@@ -14,13 +17,14 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Binding, Body, EntityId as _, FuncId, InstId, Operand, Statement, StmtId};
 use ptx_isa::{Action, StateSpace};
 
+use super::deferring::DeferringLoads;
 use super::sites::{MemoryTracking, Site, parameter_variables, variable_name};
 use crate::lanes::Place;
 use crate::program::{Function, Step};
 
 /// Finds the registers of a function that may be uninitialized.
 pub(super) struct Finder<'a> {
-    facts: FunctionFacts<'a>,
+    pub(super) facts: FunctionFacts<'a>,
     id: FuncId,
     function: &'a Function,
     cfg: &'a Cfg,
@@ -29,13 +33,11 @@ pub(super) struct Finder<'a> {
     /// The statement and the variable of each write, in the order of the statements.
     defs: Vec<(StmtId, VariableId)>,
     /// The statement and the variable of each read, in the order of the statements.
-    uses: Vec<(StmtId, VariableId)>,
+    pub(super) uses: Vec<(StmtId, VariableId)>,
     /// The variables that are written somewhere.
     written: Vec<bool>,
     /// For each statement, whether its results are needed by a statement that does more than computing registers.
-    is_needed: Vec<bool>,
-    /// For each statement, whether its results may be discarded later in its block.
-    may_be_discarded: Vec<bool>,
+    pub(super) is_needed: Vec<bool>,
     memory: MemoryTracking,
 }
 
@@ -47,14 +49,18 @@ pub(super) struct Variable {
     pub(super) place: Place,
     /// The width.
     pub(super) bits: u32,
+    /// It is only uninitialized if loads of shared memory read bytes that were never written.
+    pub(super) depends_on_loads: bool,
 }
 
 /// The registers of a function that may be uninitialized.
 #[derive(Debug)]
 pub(super) struct UnsetRegisters {
     pub(super) variables: Vec<Variable>,
-    /// One of them is stored to memory of the CTA or the thread.
+    /// One of them that is always tracked is stored to memory of the CTA or the thread.
     pub(super) is_stored: bool,
+    /// One of them is stored to such memory.
+    pub(super) is_stored_after_loads: bool,
 }
 
 /// The reads of a function that may see uninitialized values.
@@ -87,11 +93,9 @@ impl<'a> Finder<'a> {
             uses: reaching.uses().map(|(_, u)| (u.stmt, u.variable)).collect(),
             written,
             is_needed: Vec::new(),
-            may_be_discarded: Vec::new(),
             memory,
         };
         finder.is_needed = finder.needed_statements();
-        finder.may_be_discarded = finder.discardable_statements();
         finder
     }
 
@@ -102,31 +106,23 @@ impl<'a> Finder<'a> {
         sites: &mut [Site],
         step_of: &dyn Fn(StmtId) -> Option<usize>,
     ) -> UnsetRegisters {
-        for stmt in self.deferring_loads() {
+        for stmt in self.deferring_loads(DeferringLoads::All) {
             if let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step)) {
                 site.defers = true;
             }
         }
-        let suspects = self.suspects(&parameter_variables(self.facts, self.id, self.variables));
+        let parameters = parameter_variables(self.facts, self.id, self.variables);
+        let always = self.suspects(&parameters, DeferringLoads::WithoutShared);
+        let suspects = self.suspects(&parameters, DeferringLoads::All);
         let mut numbers: Vec<Option<u32>> = vec![None; self.variables.len()];
         let mut tracked = Vec::new();
         self.track_carry(&mut tracked, sites, step_of);
-        for &variable in &suspects.stored_variables {
-            self.track(variable, &mut numbers, &mut tracked);
-        }
-        for (&(stmt, variable), is_suspect) in self.uses.iter().zip(&suspects.is_suspect) {
-            if !is_suspect {
-                continue;
-            }
-            let number = self.track(variable, &mut numbers, &mut tracked);
-            if let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step)) {
-                site.reads.push(number);
-                site.computes = self.computes(stmt);
-                if self.guard(stmt) == Some(variable) {
-                    site.guard = Some(number);
-                }
+        for (of_loads, suspects) in [(false, &always), (true, &suspects)] {
+            for variable in self.variables_of(suspects) {
+                self.track(variable, of_loads, &mut numbers, &mut tracked);
             }
         }
+        self.note_reads(&suspects, &numbers, sites, step_of);
         for &(stmt, variable) in &self.defs {
             if let Some(number) = numbers[variable.index()]
                 && let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step))
@@ -134,24 +130,72 @@ impl<'a> Finder<'a> {
                 site.writes.push(number);
             }
         }
+        for site in sites.iter_mut() {
+            let mut tracked_here = site.reads.iter().chain(&site.writes);
+            site.is_always_tracked = tracked_here.any(|number| {
+                let variable = tracked.get(*number as usize);
+                variable.is_some_and(|variable| !variable.depends_on_loads)
+            });
+        }
         self.note_elements(&tracked, sites);
         UnsetRegisters {
             variables: tracked,
-            is_stored: !suspects.stored_variables.is_empty(),
+            is_stored: !always.stored_variables.is_empty(),
+            is_stored_after_loads: !suspects.stored_variables.is_empty(),
         }
     }
 
-    /// The number of a variable among the tracked ones, to which it is added.
+    /// The variables that may contain uninitialized values.
+    fn variables_of<'s>(&'s self, suspects: &'s Suspects) -> impl Iterator<Item = VariableId> + 's {
+        let reads = self.uses.iter().zip(&suspects.is_suspect);
+        let variables_read =
+            reads.filter_map(|((_, variable), is_suspect)| is_suspect.then_some(*variable));
+        suspects
+            .stored_variables
+            .iter()
+            .copied()
+            .chain(variables_read)
+    }
+
+    /// Records at each instruction the tracked registers that it reads.
+    fn note_reads(
+        &self,
+        suspects: &Suspects,
+        numbers: &[Option<u32>],
+        sites: &mut [Site],
+        step_of: &dyn Fn(StmtId) -> Option<usize>,
+    ) {
+        for (&(stmt, variable), is_suspect) in self.uses.iter().zip(&suspects.is_suspect) {
+            let Some(number) = numbers[variable.index()].filter(|_| *is_suspect) else {
+                continue;
+            };
+            let Some(site) = step_of(stmt).and_then(|step| sites.get_mut(step)) else {
+                continue;
+            };
+            site.reads.push(number);
+            site.computes = self.computes(stmt);
+            site.exchanges = self.exchanges(stmt);
+            if self.guard(stmt) == Some(variable) {
+                site.guard = Some(number);
+            }
+            if self.is_member_mask(stmt, variable) {
+                site.member_mask = Some(number);
+            }
+        }
+    }
+
+    /// Adds a variable to the tracked ones, if it is not one of them.
     fn track(
         &self,
         variable: VariableId,
+        depends_on_loads: bool,
         numbers: &mut [Option<u32>],
         tracked: &mut Vec<Variable>,
-    ) -> u32 {
+    ) {
         let Some(number) = numbers.get_mut(variable.index()) else {
-            return u32::MAX;
+            return;
         };
-        *number.get_or_insert_with(|| {
+        number.get_or_insert_with(|| {
             let name = variable_name(self.facts, self.variables, variable);
             let place = self.function.registers.get(variable.index()).copied();
             let class = self.variables.class(variable);
@@ -159,9 +203,10 @@ impl<'a> Finder<'a> {
                 name: format!("`{name}`").into(),
                 place: place.unwrap_or(Place::Predicate(0)),
                 bits: class.map_or(64, |c| c.bits().into()),
+                depends_on_loads,
             });
             tracked.len() as u32 - 1
-        })
+        });
     }
 
     /// Records at loads and stores the tracked registers of their elements.
@@ -185,8 +230,9 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Finds the reads that may see uninitialized values. `parameters` are the variables that the caller initializes.
-    fn suspects(&self, parameters: &[VariableId]) -> Suspects {
+    /// Finds the reads that may see uninitialized values. `parameters` are the variables that the caller initializes, and the results of `loads` may be
+    /// uninitialized.
+    fn suspects(&self, parameters: &[VariableId], loads: DeferringLoads) -> Suspects {
         let mut suspects = Suspects {
             is_suspect: vec![false; self.uses.len()],
             stored_variables: Vec::new(),
@@ -200,9 +246,9 @@ impl<'a> Finder<'a> {
             .map(|(id, _)| id)
             .collect();
         for stmt in self
-            .deferring_loads()
+            .deferring_loads(loads)
             .chain(self.unset_carry_reads())
-            .chain(self.loads_of_tainted_memory())
+            .chain(self.loads_of_tainted_memory(loads))
         {
             worklist.extend(self.uses_of_results(stmt));
         }
@@ -222,7 +268,7 @@ impl<'a> Finder<'a> {
                 continue;
             }
             suspects.is_suspect[index] = true;
-            if self.computes(stmt) {
+            if self.computes(stmt) || self.exchanges(stmt) {
                 worklist.extend(self.uses_of_results(stmt));
             }
         }
@@ -230,14 +276,18 @@ impl<'a> Finder<'a> {
     }
 
     /// The reads of the results of a statement.
-    fn uses_of_results(&self, stmt: StmtId) -> impl Iterator<Item = UseId> + '_ {
+    pub(super) fn uses_of_results(&self, stmt: StmtId) -> impl Iterator<Item = UseId> + '_ {
         self.defs_at(stmt)
             .flat_map(|def| self.reaching.uses_of(def).iter().copied())
     }
 
     /// The loads from memory of the CTA or the thread, if that may contain values that are computed from uninitialized registers.
-    fn loads_of_tainted_memory(&self) -> impl Iterator<Item = StmtId> + '_ {
-        let may_be_tainted = self.memory == MemoryTracking::MayBeTainted;
+    fn loads_of_tainted_memory(&self, loads: DeferringLoads) -> impl Iterator<Item = StmtId> + '_ {
+        let may_be_tainted = match self.memory {
+            MemoryTracking::Initialized => false,
+            MemoryTracking::MayBeTaintedByLoads => loads == DeferringLoads::All,
+            MemoryTracking::MayBeTainted => true,
+        };
         self.facts
             .body()
             .statements()
@@ -256,7 +306,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether a statement stores a variable to memory of the CTA or the thread.
-    fn is_stored_by(&self, stmt: StmtId, variable: VariableId) -> bool {
+    pub(super) fn is_stored_by(&self, stmt: StmtId, variable: VariableId) -> bool {
         self.inst(stmt)
             .is_some_and(|inst| self.stores_to_own_memory(&self.facts.inst(inst), variable))
     }
@@ -294,6 +344,7 @@ impl Finder<'_> {
             name: "the carry flag".into(),
             place: Place::Predicate(crate::lower::Code::CARRY),
             bits: 1,
+            depends_on_loads: false,
         });
         for (stmt, _) in self.facts.body().statements() {
             let Some(inst) = self.inst(stmt) else {
@@ -325,7 +376,7 @@ impl Finder<'_> {
         ids_at(self.facts.body(), &self.uses, ids, stmt)
     }
 
-    fn inst(&self, stmt: StmtId) -> Option<InstId> {
+    pub(super) fn inst(&self, stmt: StmtId) -> Option<InstId> {
         match self.facts.body().statement(stmt)? {
             Statement::Inst(inst) => Some(inst),
             _ => None,
@@ -338,34 +389,8 @@ impl Finder<'_> {
         Some(self.variables.of(register).first())
     }
 
-    /// The loads whose results may not matter: an uninitialized result is reported where it is needed. Of the loads of shared variables, of which there are many, only
-    /// those are deferred that compilers may have hoisted above a condition.
-    fn deferring_loads(&self) -> impl Iterator<Item = StmtId> + '_ {
-        self.facts.body().statements().filter_map(|(id, _)| {
-            let facts = self.facts.inst(self.inst(id)?);
-            if facts.action() == Some(Action::TensorLoad) {
-                return Some(id);
-            }
-            let mut accesses = facts.memory();
-            let (access, None) = (accesses.next()?, accesses.next()) else {
-                return None;
-            };
-            let is_needed = self.is_needed.get(id.as_u32() as usize) == Some(&true);
-            let defers = match access.space {
-                Space::State(space) => {
-                    let is_hoisted = space.base() == StateSpace::Shared
-                        && self.may_be_discarded.get(id.as_u32() as usize) == Some(&true);
-                    (space.base() == StateSpace::Local || is_hoisted) && is_needed
-                }
-                // Code that is not optimized contains loads whose results are never read.
-                _ => is_needed || self.uses_of_results(id).next().is_none(),
-            };
-            (access.access == ptx_isa::Access::Read && defers).then_some(id)
-        })
-    }
-
     /// For each statement, whether its results are needed, directly or by other computations, by a statement that does more than computing
-    /// registers.
+    /// registers. What is computed from values of other lanes counts as needed: an exchange is performed whether its results are needed or not.
     fn needed_statements(&self) -> Vec<bool> {
         let count = self.facts.body().statement_table().len();
         let mut is_needed = vec![false; count];
@@ -390,50 +415,26 @@ impl Finder<'_> {
                 }
             }
         }
-        is_needed
-    }
-
-    /// For each statement, whether its results, or what is computed from them, are operands of a later statement of its block that has a predicate among several operands.
-    /// Such a statement selects one of its operands, or combines conditions, of which one may decide. Compilers replace short branches by it, and then perform the loads
-    /// of the branch in all cases.
-    fn discardable_statements(&self) -> Vec<bool> {
-        let count = self.facts.body().statement_table().len();
-        let mut is_discardable = vec![false; count];
-        let mut worklist: Vec<UseId> = Vec::new();
-        let ids = self.reaching.uses().map(|(id, _)| id);
-        let uses: Vec<(UseId, (StmtId, VariableId))> = ids.zip(self.uses.iter().copied()).collect();
-        for of_statement in uses.chunk_by(|a, b| a.1.0 == b.1.0) {
-            let has_predicate = of_statement.iter().any(|(_, (_, variable))| {
-                self.variables
-                    .class(*variable)
-                    .is_some_and(|class| class.bits() == 1)
-            });
-            if of_statement.len() > 1 && has_predicate && self.only_computes(of_statement[0].1.0) {
-                worklist.extend(of_statement.iter().map(|(id, _)| *id));
-            }
-        }
-        let mut seen = vec![false; self.uses.len()];
-        while let Some(id) = worklist.pop() {
-            let index = id.as_u32() as usize;
-            if std::mem::replace(&mut seen[index], true) {
-                continue;
-            }
-            let block = self.cfg.of_statement(self.uses[index].0);
-            for def in self.reaching.defs_of(id) {
-                let Some(&(stmt, _)) = self.defs.get(def.as_u32() as usize) else {
+        let mut computed: Vec<StmtId> = self
+            .facts
+            .body()
+            .statements()
+            .map(|(id, _)| id)
+            .filter(|id| self.exchanges(*id))
+            .collect();
+        while let Some(stmt) = computed.pop() {
+            for id in self.uses_of_results(stmt) {
+                let Some(&(user, _)) = self.uses.get(id.as_u32() as usize) else {
                     continue;
                 };
-                if self.cfg.of_statement(stmt) != block {
-                    continue;
-                }
-                let was_discardable =
-                    std::mem::replace(&mut is_discardable[stmt.as_u32() as usize], true);
-                if !was_discardable && self.only_computes(stmt) {
-                    worklist.extend(self.uses_at(stmt));
+                if self.only_computes(user)
+                    && !std::mem::replace(&mut is_needed[user.as_u32() as usize], true)
+                {
+                    computed.push(user);
                 }
             }
         }
-        is_discardable
+        is_needed
     }
 
     /// Whether a statement only computes registers, and these are needed.
@@ -442,7 +443,7 @@ impl Finder<'_> {
     }
 
     /// Whether a statement only computes registers.
-    fn only_computes(&self, stmt: StmtId) -> bool {
+    pub(super) fn only_computes(&self, stmt: StmtId) -> bool {
         let Some(inst) = self.inst(stmt) else {
             return false;
         };
@@ -453,9 +454,31 @@ impl Finder<'_> {
             && facts.member_mask().is_none()
     }
 
+    /// Whether a statement exchanges values between lanes, from which it computes registers.
+    pub(super) fn exchanges(&self, stmt: StmtId) -> bool {
+        let action = self
+            .inst(stmt)
+            .and_then(|inst| self.facts.inst(inst).action());
+        matches!(
+            action,
+            Some(Action::Shuffle | Action::Vote | Action::Match | Action::WarpReduce)
+        )
+    }
+
+    /// Whether a variable is the mask of the lanes that execute a statement together.
+    fn is_member_mask(&self, stmt: StmtId, variable: VariableId) -> bool {
+        let facts = self.inst(stmt).map(|inst| self.facts.inst(inst));
+        let mask = facts.and_then(|facts| Some((facts, facts.member_mask()?)));
+        mask.is_some_and(|(facts, mask)| {
+            facts
+                .places(&mask)
+                .any(|place| self.variables.of(place).contains(&variable))
+        })
+    }
+
     /// Whether a statement only passes a variable on, so that its value may not be needed: to a parameter, where padding of a structure may never be
-    /// written; to other lanes; or to memory of the CTA, where threads exchange elements that only some of them have.
-    fn passes_on(&self, stmt: StmtId, variable: VariableId) -> bool {
+    /// written; or to memory of the CTA, where threads exchange elements that only some of them have.
+    pub(super) fn passes_on(&self, stmt: StmtId, variable: VariableId) -> bool {
         let Some(inst) = self.inst(stmt) else {
             return false;
         };
@@ -468,9 +491,7 @@ impl Finder<'_> {
                 && state_space(&access) == Some(StateSpace::Param)
                 && !access.base.is_some_and(|base| self.is_scalar_result(base))
         });
-        writes_parameter
-            || facts.member_mask().is_some()
-            || self.stores_to_own_memory(&facts, variable)
+        writes_parameter || self.stores_to_own_memory(&facts, variable)
     }
 
     /// Whether an operand is a result of the function that is not a structure.
@@ -506,7 +527,7 @@ impl Finder<'_> {
     }
 }
 
-fn state_space(access: &MemoryAccess) -> Option<StateSpace> {
+pub(super) fn state_space(access: &MemoryAccess) -> Option<StateSpace> {
     match access.space {
         Space::State(space) => Some(space.base()),
         _ => None,

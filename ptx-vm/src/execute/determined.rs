@@ -3,7 +3,7 @@
 use super::grid::Grid;
 use super::groups::{CallFrame, LaneStep};
 use super::warp::execute;
-use crate::lanes::{Place, lanes};
+use crate::lanes::{Kind, LaneOp, Place, Registers, lanes};
 use crate::program::Step;
 
 /// A register whose value is unknown in some lanes.
@@ -23,11 +23,18 @@ pub(crate) struct Determined {
     pub(crate) bits: Vec<u128>,
 }
 
-/// The values that unknown registers are assumed to have: zero, all ones, and numbers between them.
-const PATTERNS: [u128; 4] = [0, u128::MAX, u128::MAX / 3, u128::MAX / 5 * 2];
+/// The values that unknown registers are assumed to have: zero, all ones, numbers between them, and large and small signed numbers of each width.
+pub(super) const PATTERNS: [u128; 6] = [
+    0,
+    u128::MAX,
+    u128::MAX / 3,
+    u128::MAX / 5 * 2,
+    u128::MAX / 0xffff * 0x8000,
+    u128::MAX / 0xff * 0xf5,
+];
 
 /// The lanes and the bits in which an instruction has the same results for each of the assumed values of the unknown registers. A byte with an unknown bit
-/// is unknown.
+/// is unknown. A comparison of unknown values has both results, since few values may be those for which it holds.
 pub(crate) fn determined(
     grid: &Grid<'_>,
     step: LaneStep,
@@ -48,10 +55,7 @@ pub(crate) fn determined(
     let Step::Lanes(first, end) = target.step else {
         return nothing;
     };
-    let mut first_results: Option<Vec<_>> = None;
-    let mut unchanged = step.active;
-    let mut changed_bits = vec![0; results.len()];
-    for pattern in PATTERNS {
+    let mut assumed = PATTERNS.map(|pattern| {
         let mut registers = call.registers.clone();
         for register in unknown {
             for lane in lanes(register.lanes) {
@@ -59,19 +63,24 @@ pub(crate) fn determined(
                 registers.set(register.place, lane, known | pattern & register.bits);
             }
         }
-        execute(function, &mut registers, target.operand_ops, step.active);
-        execute(function, &mut registers, (first, end), step.active);
-        let values: Vec<[u128; crate::lanes::LANES]> = results
-            .iter()
-            .map(|place| core::array::from_fn(|lane| registers.get(*place, lane)))
-            .collect();
-        let expected = first_results.get_or_insert_with(|| values.clone());
-        for ((a, b), changed) in expected.iter().zip(&values).zip(&mut changed_bits) {
-            for lane in lanes(step.active) {
-                let differing = a[lane] ^ b[lane];
-                *changed |= differing;
-                unchanged &= !(u32::from(differing != 0) << lane);
-            }
+        registers
+    });
+    let (first_operand, end_of_operands) = target.operand_ops;
+    for op in (first_operand..end_of_operands).chain(first..end) {
+        for registers in &mut assumed {
+            execute(function, registers, (op, op + 1), step.active);
+        }
+        if let Some(op) = function.code.ops.get(op as usize) {
+            assume_both_results(op, &mut assumed, step.active);
+        }
+    }
+    let mut unchanged = step.active;
+    let mut changed_bits = vec![0; results.len()];
+    for (place, changed) in results.iter().zip(&mut changed_bits) {
+        for lane in lanes(step.active) {
+            let differing = differing_bits(&assumed, *place, lane);
+            *changed |= differing;
+            unchanged &= !(u32::from(differing != 0) << lane);
         }
     }
     Determined {
@@ -83,8 +92,34 @@ pub(crate) fn determined(
     }
 }
 
+/// The bits of a register of a lane that depend on the assumed values.
+fn differing_bits(assumed: &[Registers], place: Place, lane: usize) -> u128 {
+    let mut values = assumed.iter().map(|registers| registers.get(place, lane));
+    let first = values.next().unwrap_or(0);
+    values.fold(0, |bits, value| bits | value ^ first)
+}
+
+/// After a comparison of values that depend on the assumed ones: lets it hold for every second assumption.
+fn assume_both_results(op: &LaneOp, assumed: &mut [Registers], active: u32) {
+    let place = match op.kind {
+        Kind::CompareWord(_) | Kind::CompareSingle(_) => Place::Word,
+        Kind::CompareDouble(_) | Kind::CompareLong(_) => Place::Double,
+        _ => return,
+    };
+    for lane in lanes(active) {
+        if differing_bits(assumed, place(op.a), lane) | differing_bits(assumed, place(op.b), lane)
+            == 0
+        {
+            continue;
+        }
+        for (number, registers) in (0u128..).zip(assumed.iter_mut()) {
+            registers.set(Place::Predicate(op.to), lane, number & 1);
+        }
+    }
+}
+
 /// The bytes with some bit of a mask.
-fn whole_bytes(bits: u128) -> u128 {
+pub(crate) fn whole_bytes(bits: u128) -> u128 {
     let bytes = bits.to_le_bytes();
     u128::from_le_bytes(bytes.map(|byte| if byte == 0 { 0 } else { u8::MAX }))
 }

@@ -1,7 +1,9 @@
 //! Instructions that exchange data between the lanes of a warp.
 
+use ptx_ir::FuncId;
 use ptx_isa::{Action, Modifier};
 
+use super::determined::PATTERNS;
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::{Group, State};
 use crate::error::StopReason;
@@ -10,7 +12,7 @@ use crate::program::{Act, ActOperand, Step};
 
 /// The operands of a lane, and its results.
 #[derive(Copy, Clone, Debug, Default)]
-struct LaneValues {
+pub(crate) struct LaneValues {
     a: u64,
     b: u32,
     c: u32,
@@ -74,10 +76,87 @@ impl Act {
 }
 
 /// Lanes of a call that take part in an exchange, and their instruction.
-struct Participants<'a> {
-    call: usize,
-    lanes: u32,
+pub(crate) struct Participants<'a> {
+    pub(crate) call: usize,
+    pub(crate) lanes: u32,
+    pub(crate) function: FuncId,
+    pub(crate) step_index: u32,
     act: &'a Act,
+}
+
+/// An exchange of values between lanes, of which the results are not written yet.
+pub(crate) struct Exchange<'a> {
+    pub(crate) participants: &'a [Participants<'a>],
+    expected: u32,
+    /// The operands of each lane.
+    values: &'a [LaneValues; LANES],
+}
+
+/// The results of an exchange that depend on unknown operands.
+#[derive(Debug, Default)]
+pub(crate) struct UnknownResults {
+    /// The bits of the result of each lane that are unknown.
+    pub(crate) bits: [u64; LANES],
+    /// The lanes whose second result, a predicate, is unknown.
+    pub(crate) predicates: u32,
+}
+
+impl Participants<'_> {
+    /// The places of the operands of an exchange, without the mask of its lanes.
+    pub(crate) fn sources(&self) -> Vec<Place> {
+        let mut sources = self.act.places().sources;
+        if self.act.member_mask().is_some() {
+            sources.pop();
+        }
+        sources
+    }
+
+    /// The places of the result and of the predicate that is a second result.
+    pub(crate) fn results(&self) -> [Option<Place>; 2] {
+        let places = self.act.places();
+        [places.result, places.predicate]
+    }
+}
+
+impl Exchange<'_> {
+    /// The results that depend on bits of operands that are unknown, by lane and operand.
+    pub(crate) fn unknown_results(&self, unknown: &[[u64; 3]; LANES]) -> UnknownResults {
+        let everything = UnknownResults {
+            bits: [u64::MAX; LANES],
+            predicates: u32::MAX,
+        };
+        let Some(Participants { act, .. }) = self.participants.last() else {
+            return everything;
+        };
+        if act.action == Action::Match {
+            // Any lane may have the value of an unknown one.
+            return everything;
+        }
+        let mut results = UnknownResults::default();
+        let mut first_values = None;
+        // Unknown values may be zero or all ones in all lanes, or different in different lanes.
+        for run in 0..PATTERNS.len() + 2 {
+            let mut values = *self.values;
+            for (lane, (values, unknown)) in values.iter_mut().zip(unknown).enumerate() {
+                let index = if run < 2 { run } else { run + lane };
+                let pattern = PATTERNS[index % PATTERNS.len()] as u64;
+                let [a, b, c] = unknown;
+                values.a = values.a & !a | pattern & a;
+                values.b = values.b & !(*b as u32) | (pattern & b) as u32;
+                values.c = values.c & !(*c as u32) | (pattern & c) as u32;
+            }
+            if exchange(act, self.expected, &mut values).is_none() {
+                return everything;
+            }
+            let first_values = first_values.get_or_insert(values);
+            for lane in 0..LANES {
+                let (first, value) = (&first_values[lane], &values[lane]);
+                results.bits[lane] |= first.result ^ value.result;
+                results.predicates |= u32::from(first.predicate != value.predicate) << lane;
+            }
+        }
+        results
+    }
 }
 
 impl<'e> Execution<'e> {
@@ -86,13 +165,19 @@ impl<'e> Execution<'e> {
         if act.has(Modifier::Sync) {
             return self.exchange_among_members(act);
         }
-        let active_lanes = Participants {
-            call: self.call,
-            lanes: self.active,
-            act,
-        };
-        self.exchange_between(&[active_lanes], self.active)?;
+        self.exchange_between(&[self.own_participants(self.active, act)], self.active)?;
         Ok(Control::Next)
+    }
+
+    /// Lanes of the group that execute the instruction.
+    fn own_participants<'a>(&self, lanes: u32, act: &'a Act) -> Participants<'a> {
+        Participants {
+            call: self.call,
+            lanes,
+            function: self.function_id,
+            step_index: self.step_index,
+            act,
+        }
     }
 
     /// Executes an exchange among the lanes that the mask of each lane names, as soon as all of them are there. Masks of different lanes may differ.
@@ -101,12 +186,7 @@ impl<'e> Execution<'e> {
         let values = self.warp.values(self.call, member_mask);
         let mut masks = values.map(|mask| mask as u32);
         if self.grid.permissive && self.include_lanes(&mut masks) {
-            let active_lanes = Participants {
-                call: self.call,
-                lanes: self.active,
-                act,
-            };
-            self.exchange_between(&[active_lanes], self.active)?;
+            self.exchange_between(&[self.own_participants(self.active, act)], self.active)?;
             return Ok(Control::Next);
         }
         let mut remaining = self.active;
@@ -121,11 +201,7 @@ impl<'e> Execution<'e> {
                 return Err((StopReason::Invalid(reason.into()), lane));
             }
             let mut participants = self.waiting(mask);
-            participants.push(Participants {
-                call: self.call,
-                lanes: with_mask,
-                act,
-            });
+            participants.push(self.own_participants(with_mask, act));
             let expected = mask & self.warp.groups.live();
             let masks_of_participants = participants.iter().map(|waiting| waiting.lanes);
             let present = masks_of_participants.fold(0, core::ops::BitOr::bitor);
@@ -187,6 +263,8 @@ impl<'e> Execution<'e> {
             Step::Act(act) => Some(Participants {
                 call: group.call,
                 lanes: group.mask,
+                function: call.function,
+                step_index: group.step_index,
                 act,
             }),
             _ => None,
@@ -217,6 +295,13 @@ impl<'e> Execution<'e> {
         for participant in participants {
             self.read_operands(participant, &mut values);
         }
+        let exchange_of_values = Exchange {
+            participants,
+            expected,
+            values: &values,
+        };
+        self.block
+            .observe(|observer, _| observer.exchange(self, &exchange_of_values));
         exchange(act, expected, &mut values).ok_or_else(|| unknown(first))?;
         for participant in participants {
             self.write_results(participant, &values);

@@ -8,6 +8,7 @@ use ptx_ir::FuncId;
 use ptx_isa::Action;
 
 use super::block::Block;
+use super::exchange::Exchange;
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
 use super::groups::{CallFrame, LaneOutcome, LaneStep};
@@ -95,6 +96,9 @@ pub(crate) trait Observer: Debug + Send {
 
     /// Called after lanes performed an action, or if they wait for other threads.
     fn acted(&mut self, execution: &Execution<'_>, act: &Act, waits: bool);
+
+    /// Called before lanes exchange values.
+    fn exchange(&mut self, _: &Execution<'_>, _: &Exchange<'_>) {}
 
     /// Called before a lane performs an operation on an mbarrier object. Returns whether the operation may be performed.
     fn mbarrier(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) -> bool;

@@ -6,6 +6,7 @@ use ptx_analysis::internals::MatrixProduct;
 use ptx_ir::FuncId;
 
 use super::block::Block;
+use super::exchange::Exchange;
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
 use super::groups::{CallFrame, LaneOutcome, LaneStep};
@@ -63,6 +64,11 @@ impl Observer for ObserverPair {
     fn acted(&mut self, execution: &Execution<'_>, act: &Act, waits: bool) {
         self.0.acted(execution, act, waits);
         self.1.acted(execution, act, waits);
+    }
+
+    fn exchange(&mut self, execution: &Execution<'_>, exchange: &Exchange<'_>) {
+        self.0.exchange(execution, exchange);
+        self.1.exchange(execution, exchange);
     }
 
     fn mbarrier(&mut self, execution: &Execution<'_>, operation: &MbarrierOperation) -> bool {
