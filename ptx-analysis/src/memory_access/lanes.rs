@@ -131,8 +131,37 @@ impl Request {
     pub fn sectors(&self) -> u64 {
         match self.pattern {
             Pattern::Rows => self.rows().map(|row| row.sector_range().least).sum(),
-            _ => self.sector_range().least,
+            _ => self.of_usual_lanes().sector_range().least,
         }
+    }
+
+    /// The same request of the usual lanes only: the largest of the sets of lanes that may be active.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_usual_lanes(&self) -> Self {
+        let [usual, ..] = self.sets;
+        Self {
+            sets: [usual, 0, 0, 0],
+            ..*self
+        }
+    }
+
+    /// The same request, without the assumption that pointers are aligned like allocations.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_aligned_pointers(&self) -> Self {
+        let is_assumed = self.assumptions.aligned_pointers;
+        Self {
+            base: if is_assumed { u64::MAX } else { self.base },
+            ..*self
+        }
+    }
+
+    /// Whether the distances between the addresses of all lanes are known, and no quotients are assumed to be the same.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.pattern != Pattern::Rows && !self.assumptions.same_quotient
     }
 
     /// The numbers of distinct 32-byte sectors that requests may need.

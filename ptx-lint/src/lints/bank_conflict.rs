@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
 use ptx_analysis::memory_access::requests::Passes;
+use ptx_analysis::values::AffineSymbol;
 use ptx_ir::facts::Space;
 use ptx_isa::{Action, StateSpace};
 
@@ -14,6 +15,8 @@ use crate::{Finding, Lint};
 
 /// The size of a word of a bank in bytes.
 const WORD: u64 = 4;
+/// The least degree of possible conflicts that is reported. Other requests are as often free of conflicts.
+const LEAST_UNKNOWN_DEGREE: u64 = 4;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     // Debug code is not optimized for speed.
@@ -34,16 +37,16 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     if shared_accesses.is_empty() {
         return;
     }
-    let Some((mut threads, sets)) = cx.threads() else {
-        return;
-    };
     let mut last_reported = None;
     for access in shared_accesses {
         if last_reported == Some(access.stmt) {
             continue;
         }
-        let lanes = Lanes::new(cx, &mut threads, sets, access);
-        if let Some(finding) = lanes.and_then(|lanes| finding(cx, access, &lanes)) {
+        let finding = match Lanes::new(access) {
+            Some(lanes) => finding(cx, access, &lanes),
+            None => unknown_stride_finding(cx, access),
+        };
+        if let Some(finding) = finding {
             last_reported = Some(access.stmt);
             findings.push(finding);
         }
@@ -65,17 +68,6 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
         None => "lanes access different words of the same bank".into(),
     };
-    if lanes.depends_on_size {
-        let message = "this access may have bank conflicts: the distance between the addresses of the lanes depends on the size of the CTA";
-        let finding = cx.finding(
-            Lint::BankConflict,
-            Certainty::Possible,
-            access.stmt,
-            message,
-        );
-        let help = "let consecutive threads access consecutive words, or specify the size of the CTA with `.reqntid`";
-        return Some(finding.with_help(help));
-    }
     let message = format!(
         "{degree}-way bank conflict: {reason}, so an access of a warp takes {all} passes instead of {least}"
     );
@@ -86,9 +78,9 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
         message,
     );
     let help = match stride {
-        Some(stride) if is_row(stride, lanes.bytes) => format!(
+        Some(stride) if is_row(stride, lanes.bytes()) => format!(
             "add {} bytes of padding to each row of {} bytes so that the lanes access different banks",
-            lanes.bytes.max(WORD),
+            lanes.bytes().max(WORD),
             stride.unsigned_abs()
         ),
         Some(_) => {
@@ -100,6 +92,35 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     Some(finding.with_help(help).with_degree(degree as u32))
 }
 
+/// Returns the finding about an access in which the distance between lanes, or between rows of lanes, is a multiple of an unknown number.
+fn unknown_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
+    let request = access.request?;
+    let (stride, values) = (request.stride()?, cx.values()?);
+    if request.degree() < LEAST_UNKNOWN_DEGREE || !values.is_kernel() {
+        return None;
+    }
+    // Nobody can tell how likely other numbers are.
+    let symbol = values.symbol(stride.symbol)?;
+    if !matches!(
+        symbol,
+        AffineSymbol::Parameter { .. } | AffineSymbol::Special(..)
+    ) {
+        return None;
+    }
+    let number = performance::number_text(cx, values, stride.symbol);
+    let message = format!(
+        "this access may have bank conflicts: the distance between the addresses of the lanes depends on {number}"
+    );
+    let help = "let consecutive threads access consecutive words, or specify the size of the CTA with `.reqntid`";
+    let finding = cx.finding(
+        Lint::BankConflict,
+        Certainty::Possible,
+        access.stmt,
+        message,
+    );
+    Some(finding.with_help(help))
+}
+
 /// Returns the least degree that is reported.
 fn least_degree(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> u64 {
     let facts = cx.facts().inst(access.inst);
@@ -108,10 +129,10 @@ fn least_degree(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> u64
     if facts.action() == Some(Action::CopyAsync) {
         // No thread waits for the passes of a copy, which take less time than reading its source.
         8
-    } else if !lanes.is_affine && stride.is_none() {
+    } else if !lanes.is_affine() && stride.is_none() {
         // Computed layouts are often a compromise between two access patterns.
         3
-    } else if lanes.bytes < WORD && !is_multiple_of_words {
+    } else if lanes.bytes() < WORD && !is_multiple_of_words {
         // Padding by words does not help if rows share words.
         3
     } else {

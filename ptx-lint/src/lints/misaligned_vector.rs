@@ -1,5 +1,6 @@
 //! `misaligned-vector`: accesses whose address is not, or may not be, a multiple of their size.
 
+mod lanes;
 mod unknown_terms;
 
 use alloc::borrow::Cow;
@@ -15,7 +16,8 @@ use ptx_ir::facts::Space;
 use ptx_ir::{Binding, FunctionKind, VarId};
 use ptx_isa::{SpecialReg, StateSpace};
 
-use super::performance::{self, Lanes};
+use self::lanes::Lanes;
+use super::performance;
 use crate::context::FunctionContext;
 use crate::declarations::symbol_name;
 use crate::{Finding, Lint};

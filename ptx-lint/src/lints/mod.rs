@@ -202,7 +202,7 @@ lints! {
         code: BankConflict,
         check: bank_conflict::check,
         inlining: Replaces,
-        needs: [Divergence],
+        needs: [],
     }
     MissedVector {
         name: "missed-vector",

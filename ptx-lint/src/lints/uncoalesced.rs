@@ -1,10 +1,10 @@
 //! `uncoalesced`: accesses to global memory for which a warp needs more sectors than its bytes fill.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_analysis::memory_access::Access;
+use ptx_analysis::memory_access::requests::existing_lanes;
+use ptx_analysis::memory_access::{Access, Request};
 use ptx_analysis::uniformity::Uniformity;
 use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Values};
 use ptx_ir::Operand;
@@ -32,29 +32,32 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     if global_accesses.is_empty() {
         return;
     }
-    let Some((mut threads, sets)) = cx.threads() else {
-        return;
-    };
     let members = StructureMembers::new(&global_accesses);
     let mut last_reported = None;
     for access in &global_accesses {
         if last_reported == Some(access.stmt) {
             continue;
         }
-        let finding = match &Lanes::new(cx, &mut threads, sets, access) {
-            Some(lanes) if lanes.depends_on_size => finding(cx, access, lanes)
-                .filter(|_| !members.use_all_bytes(access, lanes))
-                .map(|_| unknown_distance_finding(cx, access, "the size of the CTA")),
-            Some(lanes) => {
-                finding(cx, access, lanes).filter(|_| !members.use_all_bytes(access, lanes))
+        let finding = match (access.request, Lanes::new(access)) {
+            (_, Some(lanes)) => {
+                finding(cx, access, &lanes).filter(|_| !members.use_all_bytes(access, &lanes))
             }
-            None => unknown_stride_finding(cx, access),
+            (Some(request), None) if !may_waste_sectors(&request) => None,
+            _ => unknown_stride_finding(cx, access),
         };
         if let Some(finding) = finding {
             last_reported = Some(access.stmt);
             findings.push(finding);
         }
     }
+}
+
+/// Returns `true` if a request with unknown distances between rows of lanes needs more sectors than its bytes fill, unless rows share sectors.
+fn may_waste_sectors(request: &Request) -> bool {
+    let usual = request.active_lanes().first().copied();
+    let lanes = usual.unwrap_or(u32::MAX) & existing_lanes(request.lanes);
+    let bytes = request.bytes.saturating_mul(lanes.count_ones().into());
+    !request.assumptions.same_quotient && request.sectors() > bytes.div_ceil(SECTOR)
 }
 
 /// The size in bytes of the longest structure whose members are searched, and the maximum number of accesses to them.
@@ -136,7 +139,7 @@ fn unknown_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option<F
     let strides = Strides { cx, values };
     match strides.of_form(&address, MAX_EXPANSIONS)? {
         Stride::Unknown(factor) => {
-            let number = strides.description(factor);
+            let number = performance::number_text(cx, values, factor);
             Some(unknown_distance_finding(cx, access, &number))
         }
         Stride::Zero | Stride::Known => None,
@@ -227,33 +230,6 @@ impl Strides<'_, '_> {
     fn is_counter(self, symbol: AffineSymbolId) -> bool {
         matches!(self.values.symbol(symbol), Some(AffineSymbol::Counter(_)))
     }
-
-    /// Describes a number that all lanes have in common.
-    fn description(self, symbol: AffineSymbolId) -> String {
-        let (form, _) = self.values.without_wrap(&Affine::symbol(symbol), 64);
-        // A multiple of a parameter is as unknown as the parameter.
-        let symbol = match form.terms() {
-            [term] => term.symbol,
-            _ => symbol,
-        };
-        match self.values.symbol(symbol) {
-            Some(AffineSymbol::Parameter { variable, .. }) => {
-                let variable = self.cx.facts().body().vars().get(variable);
-                let name = variable.map_or("", |variable| self.cx.module().name(variable.name));
-                format!("the parameter `{name}`, which is unknown")
-            }
-            Some(AffineSymbol::Special(register, component)) => {
-                let components: &[&str] = if register.is_vector() {
-                    &[".x", ".y", ".z", ".w"]
-                } else {
-                    &[]
-                };
-                let component = components.get(usize::from(component)).unwrap_or(&"");
-                format!("`{register}{component}`, which is unknown")
-            }
-            _ => String::from("a number that is unknown before the kernel runs"),
-        }
-    }
 }
 
 /// Returns the finding about an access whose distance between lanes depends on a number that is not known.
@@ -275,11 +251,12 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     let stride = lanes.stride();
     // Vectors of half a structure use half of each sector.
     let is_vector = matches!(access.access.data, Some((Operand::Vector(_), _)));
-    let is_half = stride.and_then(|stride| u64::try_from(stride).ok()) == Some(2 * lanes.bytes);
+    let is_half = stride.and_then(|stride| u64::try_from(stride).ok()) == Some(2 * lanes.bytes());
     if is_vector && is_half {
         return None;
     }
-    let sectors = lanes.sectors_above(least_sectors)?;
+    // Lanes with the same address leave room: as many sectors as for separate elements are not many.
+    let sectors = lanes.sectors_above(least_sectors.max(lanes.separate_sectors()))?;
     let reason = match stride {
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
         None => "the addresses of the lanes are scattered".into(),
