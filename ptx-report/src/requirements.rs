@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ptx_ir::{FunctionKind, LineIndex, Module};
+use ptx_ir::{FuncId, FunctionKind, LineIndex, Module, Span};
 use ptx_isa::{Arch, PtxVersion, Target};
 use ptx_verify::{Availability, Reason, Requirements};
 use serde::Serialize;
@@ -74,6 +74,9 @@ pub struct Function<'m> {
     pub kind: Labeled<FunctionKind>,
     /// The lowest target of each architecture family.
     pub minimal: Vec<Pair>,
+    /// The features that make the function illegal on the requested target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blocked>,
 }
 
 /// A feature that is not available everywhere.
@@ -130,14 +133,14 @@ pub struct Report<'m> {
     pub blocked: Option<Blocked>,
 }
 
-/// The obstacles to running a module on a target.
+/// The obstacles to running a module or a function on a target.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Blocked {
     /// `sm_90a`
     pub target: Labeled<Target>,
-    /// The lowest PTX version; `None` if the module is legal with none.
+    /// The lowest PTX version; `None` if it is legal with none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptx: Option<String>,
     /// The features that are not available there.
@@ -172,33 +175,41 @@ impl<'m> Report<'m> {
     ) -> Self {
         let lines = LineIndex::new(module.source());
         let mut minimal = Minimal::default();
-        let mut cause = |reason: &'m Reason| {
-            let start = lines.position(reason.span().start);
-            Cause {
-                what: reason.what().to_owned(),
-                line: start.line,
-                column: start.column,
-                count: reason.count(),
-                lines: lines_of(reason, &lines),
-                minimal: minimal.of(reason.availability()),
-            }
-        };
-        let reasons = requirements.reasons().iter().map(&mut cause).collect();
+        let reasons = requirements
+            .reasons()
+            .iter()
+            .map(|reason| Cause::new(reason, reason.spans(), &lines, &mut minimal))
+            .collect();
         let blocked = target.map(|target| Blocked {
             target: Labeled(target),
             ptx: requirements.module().lowest(target).map(|v| v.to_string()),
-            reasons: requirements.forcing(target).map(&mut cause).collect(),
+            reasons: requirements
+                .forcing(target)
+                .map(|reason| Cause::new(reason, reason.spans(), &lines, &mut minimal))
+                .collect(),
         });
         let functions = requirements
             .functions()
             .iter()
             .map(|(id, availability)| {
                 let function = &module.functions()[*id];
+                let blocked = target.map(|target| Blocked {
+                    target: Labeled(target),
+                    ptx: availability.lowest(target).map(|v| v.to_string()),
+                    reasons: requirements
+                        .forcing_in(*id, target)
+                        .map(|(reason, first)| {
+                            let uses = uses_in(module, *id, reason, first);
+                            Cause::new(reason, uses, &lines, &mut minimal)
+                        })
+                        .collect(),
+                });
                 Function {
                     name: module.name(function.name),
                     demangled: demangle(module.name(function.name)),
                     kind: Labeled(function.kind),
                     minimal: minimal.of(availability),
+                    blocked,
                 }
             })
             .collect();
@@ -239,10 +250,22 @@ pub fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
         .unwrap_or_default()
 }
 
+/// The uses of a feature in a function, of which the first one is known.
+fn uses_in<'m>(module: &Module, function: FuncId, reason: &'m Reason, first: Span) -> &'m [Span] {
+    let item = module.item_of(function);
+    let end = item.map_or(first.end, |item| module.span(item).end);
+    let spans = reason.spans();
+    let start = spans.partition_point(|span| span.start < first.start);
+    let end = spans.partition_point(|span| span.start < end);
+    spans.get(start..end).unwrap_or_default()
+}
+
 /// The lines of the uses of a feature, each once.
-fn lines_of(reason: &Reason, lines: &LineIndex) -> Vec<u32> {
-    let spans = reason.spans().iter();
-    let mut lines: Vec<u32> = spans.map(|span| lines.position(span.start).line).collect();
+fn lines_of(uses: &[Span], lines: &LineIndex) -> Vec<u32> {
+    let mut lines: Vec<u32> = uses
+        .iter()
+        .map(|span| lines.position(span.start).line)
+        .collect();
     lines.dedup();
     lines
 }
@@ -251,6 +274,23 @@ fn lines_of(reason: &Reason, lines: &LineIndex) -> Vec<u32> {
 const MOST_LINES: usize = 8;
 
 impl Cause {
+    fn new<'m>(
+        reason: &'m Reason,
+        uses: &[Span],
+        lines: &LineIndex,
+        minimal: &mut Minimal<'m>,
+    ) -> Self {
+        let start = lines.position(uses.first().copied().unwrap_or_default().start);
+        Self {
+            what: reason.what().to_owned(),
+            line: start.line,
+            column: start.column,
+            count: uses.len(),
+            lines: lines_of(uses, lines),
+            minimal: minimal.of(reason.availability()),
+        }
+    }
+
     /// `12:5: cp.async.wait_all (2 times): sm_80 from PTX 7.0; also in line 14`
     #[must_use]
     pub fn text(&self) -> String {

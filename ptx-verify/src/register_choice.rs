@@ -97,11 +97,10 @@ impl RegisterUses {
             .mentions
             .partition_point(|mention| body.precedes(mention.stmt, stmt));
         let (earlier, later) = self.mentions.split_at_checked(index)?;
-        // The registers that another statement uses for the same purpose.
+        // The registers that are used for the same purpose, also by other operands of this statement.
         let mut is_used = vec![false; body.registers().len()];
         for mention in &self.mentions {
-            if mention.stmt != stmt
-                && mention.is_written == is_write
+            if mention.is_written == is_write
                 && let Some(is_used) = is_used.get_mut(mention.register.index())
             {
                 *is_used = true;

@@ -46,6 +46,12 @@ impl Reason {
         self.spans.first().copied().unwrap_or_default()
     }
 
+    /// Whether this excludes a target, or versions of it before the lowest one where the rest is legal.
+    fn forces(&self, target: Target, lowest: Option<PtxVersion>) -> bool {
+        let required = self.availability.lowest(target);
+        required.is_none() || required == lowest && required > Some(target.min_version())
+    }
+
     /// The number of occurrences in the module.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -118,11 +124,21 @@ impl Requirements {
     /// The requirements that exclude a target, or a version of it before [`Availability::lowest`].
     pub fn forcing(&self, target: Target) -> impl Iterator<Item = &Reason> {
         let lowest = self.module.lowest(target);
-        let first_version = target.min_version();
-        self.reasons.iter().filter(move |reason| {
-            let required = reason.availability.lowest(target);
-            required.is_none() || required == lowest && required > Some(first_version)
-        })
+        self.reasons
+            .iter()
+            .filter(move |reason| reason.forces(target, lowest))
+    }
+
+    /// The requirements of a function like [`forcing`](Self::forcing), each with its first use in the function, in the order of the source.
+    pub fn forcing_in(
+        &self,
+        function: FuncId,
+        target: Target,
+    ) -> impl Iterator<Item = (&Reason, Span)> {
+        let availability = self.functions.iter().find(|(id, _)| *id == function);
+        let lowest = availability.and_then(|(_, availability)| availability.lowest(target));
+        self.reasons_of(function)
+            .filter(move |(reason, _)| reason.forces(target, lowest))
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) struct JsonExploration<'a> {
     /// Whether all executions were explored.
     complete: bool,
     executions: u64,
-    failing_executions: u64,
+    executions_without_end: u64,
     unrolled: u64,
     limit: Option<&'static str>,
     unsupported: Option<&'a str>,
@@ -281,7 +281,7 @@ fn check(
 }
 
 /// The number of changed kernels that are explored in the search of a repair.
-const MAX_REPAIRS: usize = 400;
+const MAX_REPAIRS: usize = 2_000;
 
 impl Args {
     fn options(&self) -> ExploreOptions {
@@ -437,7 +437,7 @@ impl Explored<'_> {
         } else if args.repair && !self.report.counterexamples.is_empty() {
             writeln!(
                 out,
-                "help: no change of one or two orders, scopes or fences was found with which no execution fails"
+                "help: with none of the {MAX_REPAIRS} weakest changes of one or two orders, scopes or fences, all executions are without a failure"
             )?;
         }
         out.flush()?;
@@ -497,7 +497,7 @@ impl Explored<'_> {
             threads: args.threads.threads,
             complete: self.report.is_complete(),
             executions: statistics.executions,
-            failing_executions: statistics.failures,
+            executions_without_end: statistics.failures,
             unrolled: statistics.unrolled,
             limit: statistics.limit.map(limit_name),
             unsupported: statistics.unsupported.as_deref(),

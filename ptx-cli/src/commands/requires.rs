@@ -7,7 +7,7 @@ use ptx_ir::{LineIndex, Module, Span};
 use ptx_isa::{Arch, Target};
 use ptx_report::counted;
 use ptx_report::demangle::short_text;
-use ptx_report::requirements::{Cause, Minimal, Pair, Report, reason};
+use ptx_report::requirements::{Blocked, Cause, Minimal, Pair, Report, reason};
 use ptx_verify::Requirements;
 
 use super::check::target;
@@ -28,7 +28,7 @@ use crate::render::tally;
 Examples:
   ptxkit requires kernel.ptx
   ptxkit requires --kernel axpy kernel.ptx     what a kernel requires, without the rest of the file
-  ptxkit requires --target sm_80 kernel.ptx    what prevents it from running there
+  ptxkit requires --target sm_80 kernel.ptx    what prevents it from running there; also with --kernel axpy
   ptxkit requires --json build/")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -37,8 +37,8 @@ pub(crate) struct Args {
     functions: Functions,
     #[command(flatten)]
     format: FormatOptions<TextOrJson>,
-    /// Report everything that makes the file illegal on this target; the exit status is 1 if there is anything
-    #[arg(long, value_name = "sm_XX", value_parser = target, conflicts_with = "names")]
+    /// Report everything that makes the file, or the chosen functions, illegal on this target; the exit status is 1 if there is anything
+    #[arg(long, value_name = "sm_XX", value_parser = target)]
     target: Option<Target>,
 }
 
@@ -76,7 +76,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             if args.format.is_json() {
                 out.json(&report)?;
             } else if !args.functions.is_empty() {
-                write_functions(&name, &module, &requirements, &chosen, out)?;
+                if args.target.is_some() {
+                    for function in &report.functions {
+                        let name = format!("{name}: {}", short_text(function.name));
+                        write_blocked(&name, function.blocked.as_ref(), out)?;
+                    }
+                } else {
+                    write_functions(&name, &module, &requirements, &chosen, out)?;
+                }
             } else {
                 write(&report, errors, out)?;
             }
@@ -87,9 +94,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                     "ptxkit: {name}: {count} in the text; statements with errors are not included in the requirements, `ptxkit check` lists all errors"
                 ));
             }
-            let is_illegal = args
-                .target
-                .is_some_and(|target| requirements.module().lowest(target).is_none());
+            let is_illegal = if args.functions.is_empty() {
+                is_blocked(report.blocked.as_ref())
+            } else {
+                report
+                    .functions
+                    .iter()
+                    .any(|f| is_blocked(f.blocked.as_ref()))
+            };
             Ok(Status::of(is_illegal || errors > 0))
         },
     )?;
@@ -131,14 +143,7 @@ fn write(report: &Report<'_>, errors: usize, out: &mut impl Write) -> Result<()>
         return Ok(());
     }
     match &report.blocked {
-        Some(blocked) => {
-            let target = blocked.target;
-            match &blocked.ptx {
-                Some(ptx) => writeln!(out, "{}: legal on {target} with PTX {ptx}", report.file)?,
-                None => writeln!(out, "{}: not legal on {target}", report.file)?,
-            }
-            write_causes(out, &blocked.reasons)
-        }
+        Some(_) => write_blocked(report.file, report.blocked.as_ref(), out),
         None => {
             if report.minimal.is_empty() {
                 writeln!(
@@ -166,6 +171,23 @@ fn write(report: &Report<'_>, errors: usize, out: &mut impl Write) -> Result<()>
             write_causes(out, causes)
         }
     }
+}
+
+fn is_blocked(blocked: Option<&Blocked>) -> bool {
+    blocked.is_some_and(|blocked| blocked.ptx.is_none())
+}
+
+/// Writes what prevents a file or a function from running on the requested target.
+fn write_blocked(name: &str, blocked: Option<&Blocked>, out: &mut impl Write) -> Result<()> {
+    let Some(blocked) = blocked else {
+        return Ok(());
+    };
+    let target = blocked.target;
+    match &blocked.ptx {
+        Some(ptx) => writeln!(out, "{name}: legal on {target} with PTX {ptx}")?,
+        None => writeln!(out, "{name}: not legal on {target}")?,
+    }
+    write_causes(out, &blocked.reasons)
 }
 
 fn write_causes<'c>(

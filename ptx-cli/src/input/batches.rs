@@ -137,7 +137,8 @@ impl FileProgress {
         let is_wanted = inputs.len() > 1 && output::shows_progress();
         let bar =
             ProgressBar::with_draw_target(Some(inputs.len() as u64), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} files {eta}");
+        let style =
+            ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} files, {eta} left");
         Self {
             bar: match style {
                 Ok(style) => bar.with_style(style),

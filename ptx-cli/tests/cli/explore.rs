@@ -1,6 +1,6 @@
 //! `explore` and `litmus`.
 
-use crate::support::{objects, ptx};
+use crate::support::{objects, ptx, with_input};
 
 const VOLATILE: &str = "ptx-memory/tests/kernels/volatile_flag.ptx";
 const RELEASED: &str = "ptx-memory/tests/kernels/released_flag.ptx";
@@ -29,6 +29,46 @@ fn a_volatile_flag_is_a_race_that_is_repaired() {
     let object = &objects(&run.out)[0];
     assert_eq!(object["complete"], true);
     assert_eq!(object["failures"].as_array().unwrap().len(), 1);
+}
+
+/// A weak flag needs two changes, among many that are not legal.
+#[test]
+fn a_weak_flag_is_repaired_by_two_orders() {
+    let text = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry publish(.param .u64 data, .param .u64 flag, .param .u64 out)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [data];
+    ld.param.u64 %rd2, [flag];
+    ld.param.u64 %rd3, [out];
+    mov.u32 %r1, %ctaid.x;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra READ;
+    st.global.u32 [%rd1], 42;
+    st.global.u32 [%rd2], 1;
+    ret;
+READ:
+    ld.global.u32 %r2, [%rd2];
+    setp.eq.u32 %p2, %r2, 0;
+    @%p2 bra READ;
+    ld.global.u32 %r3, [%rd1];
+    st.global.u32 [%rd3], %r3;
+    ret;
+}
+";
+    let arguments = ["explore", "-", "--repair", "zero:4", "zero:4", "zero:4"];
+    let run = with_input(&arguments, text.as_bytes());
+    let expected = "\
+help: no execution fails with:
+  line 16: `st.global.u32` -> `st.release.gpu.global.u32`
+  line 19: `ld.global.u32` -> `ld.acquire.gpu.global.u32`
+";
+    assert!(run.out.ends_with(expected), "{}", run.out);
 }
 
 #[test]

@@ -29,6 +29,40 @@ fn required_targets_and_versions() {
 }
 
 #[test]
+fn a_target_and_a_function() {
+    let text = "\
+.version 8.7
+.target sm_90
+.address_size 64
+.entry first() { griddepcontrol.wait; griddepcontrol.launch_dependents; ret; }
+.entry second() {
+  griddepcontrol.wait;
+  griddepcontrol.wait;
+  ret;
+}
+.entry third() { ret; }
+";
+    let requires = |kernel: &str, options: &[&str]| {
+        let target = ["requires", "--target", "sm_80", "--kernel", kernel];
+        with_input(&[&target, options, &["-"]].concat(), text.as_bytes())
+    };
+    let run = requires("second", &[]);
+    let expected = "\
+<stdin>: second: not legal on sm_80
+  6:3: griddepcontrol.wait (2 times): sm_90 from PTX 7.8; also in line 7
+";
+    assert_eq!((run.out.as_str(), run.status), (expected, 1));
+    let run = requires("third", &[]);
+    assert_eq!(run.out, "<stdin>: third: legal on sm_80 with PTX 7.0\n");
+    assert_eq!(run.status, 0);
+    let object = &objects(&requires("first", &["--json"]).out)[0];
+    let blocked = &object["functions"][0]["blocked"];
+    assert_eq!(blocked["reasons"][0]["lines"], serde_json::json!([4]));
+    assert_eq!(blocked["reasons"].as_array().unwrap().len(), 2);
+    assert_eq!(object["functions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn newest_versions_and_targets() {
     let cases = [
         (

@@ -206,7 +206,7 @@ impl Driver {
             let rounded = bytes
                 .checked_next_multiple_of(LARGE_PAGE)
                 .ok_or(no_memory)?;
-            let address = self.device.allocate_aligned(rounded, LARGE_PAGE);
+            let address = self.device.allocate_aligned(bytes, LARGE_PAGE);
             let address = address.ok_or(no_memory)?;
             self.memory
                 .arena

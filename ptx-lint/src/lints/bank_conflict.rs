@@ -99,7 +99,7 @@ fn unknown_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option<F
     if request.degree() < LEAST_UNKNOWN_DEGREE || !values.is_kernel() {
         return None;
     }
-    // Nobody can tell how likely other numbers are.
+    // The likelihood of other numbers is unknown.
     let symbol = values.symbol(stride.symbol)?;
     if !matches!(
         symbol,

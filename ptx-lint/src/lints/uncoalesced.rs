@@ -255,7 +255,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     if is_vector && is_half {
         return None;
     }
-    // Lanes with the same address leave room: as many sectors as for separate elements are not many.
+    // Lanes with the same address need fewer sectors: as many as for separate elements are not many.
     let sectors = lanes.sectors_above(least_sectors.max(lanes.separate_sectors()))?;
     let reason = match stride {
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),

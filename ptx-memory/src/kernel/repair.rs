@@ -89,14 +89,22 @@ const STRONG_COST: u32 = 2;
 
 impl Kernel<'_> {
     /// Finds the weakest single change, or pair of changes, with which no execution fails. `check` explores a changed source with a limit of steps, and
-    /// returns `None` if the source is not legal. At most `limit` changed sources are explored; those that need many steps come last. If no
+    /// returns `None` if the source is not legal; with 0 steps only that is asked. At most `limit` changed sources are explored; those that need many steps come last. If no
     /// changed source can be explored completely, because a loop is always cut off, the result is one of which no explored execution fails.
     pub fn repair(
         &self,
         limit: usize,
         check: &mut dyn FnMut(&[u8], u64) -> Option<KernelReport>,
     ) -> Option<Repair> {
-        let mut sets: Vec<Vec<RepairEdit>> = self.edit_sets().into_iter().take(limit).collect();
+        let mut candidates = self.repair_candidates();
+        // Two changes of different statements are legal together if each one is.
+        candidates.retain(|candidate| {
+            let edits = std::slice::from_ref(&candidate.edit);
+            applied(self.facts.module().source(), edits)
+                .is_some_and(|source| check(&source, 0).is_some())
+        });
+        let mut sets = edit_sets(candidates);
+        sets.truncate(limit);
         let mut bounded: Option<Repair> = None;
         for steps in STEPS {
             let mut undecided = Vec::new();
@@ -128,32 +136,6 @@ impl Kernel<'_> {
             sets.truncate(MAX_LONG);
         }
         bounded
-    }
-
-    /// The single changes and pairs of changes, the weakest first; a single change comes before a pair.
-    fn edit_sets(&self) -> Vec<Vec<RepairEdit>> {
-        let mut candidates = self.repair_candidates();
-        candidates.sort_by_key(|candidate| (candidate.cost, candidate.edit.start));
-        let mut sets: Vec<(u32, Vec<&RepairEdit>)> = Vec::new();
-        for (first, candidate) in candidates.iter().enumerate() {
-            sets.push((candidate.cost, vec![&candidate.edit]));
-            for second in candidates.iter().skip(first + 1) {
-                let overlaps = candidate.edit.start < second.edit.end
-                    && second.edit.start < candidate.edit.end;
-                if !overlaps {
-                    let cost = candidate.cost + second.cost;
-                    sets.push((cost, vec![&candidate.edit, &second.edit]));
-                }
-            }
-        }
-        sets.sort_by_key(|(cost, set)| (set.len(), *cost));
-        sets.into_iter()
-            .map(|(_, set)| {
-                let mut edits: Vec<RepairEdit> = set.into_iter().cloned().collect();
-                edits.sort_by_key(|edit| edit.start);
-                edits
-            })
-            .collect()
     }
 
     fn repair_candidates(&self) -> Vec<Candidate> {
@@ -205,6 +187,31 @@ impl Kernel<'_> {
         }
         result
     }
+}
+
+/// The single changes and pairs of changes, the weakest first; a single change comes before a pair.
+fn edit_sets(mut candidates: Vec<Candidate>) -> Vec<Vec<RepairEdit>> {
+    candidates.sort_by_key(|candidate| (candidate.cost, candidate.edit.start));
+    let mut sets: Vec<(u32, Vec<&RepairEdit>)> = Vec::new();
+    for (first, candidate) in candidates.iter().enumerate() {
+        sets.push((candidate.cost, vec![&candidate.edit]));
+        for second in candidates.iter().skip(first + 1) {
+            let overlaps =
+                candidate.edit.start < second.edit.end && second.edit.start < candidate.edit.end;
+            if !overlaps {
+                let cost = candidate.cost + second.cost;
+                sets.push((cost, vec![&candidate.edit, &second.edit]));
+            }
+        }
+    }
+    sets.sort_by_key(|(cost, set)| (set.len(), *cost));
+    sets.into_iter()
+        .map(|(_, set)| {
+            let mut edits: Vec<RepairEdit> = set.into_iter().cloned().collect();
+            edits.sort_by_key(|edit| edit.start);
+            edits
+        })
+        .collect()
 }
 
 /// Where the mnemonic of an instruction is in the source.

@@ -74,7 +74,7 @@ impl Table for Lints {
         column("certainty", Word(|r| Some(r.finding.certainty.name())), "`definite` or `possible`."),
         column("message", Text(|r, sink| sink(&r.diagnostic().message)), "The message."),
         optional("help", Text(|r, sink| if let Some(help) = r.diagnostic().help.as_deref() { sink(help) }), "A suggested fix."),
-        optional("degree", Int(|r| r.finding.degree), "The number of passes of the access, for `bank-conflict`."),
+        optional("degree", Int(|r| r.finding.degree), "For `bank-conflict`, the number of passes of the access, divided by the number without bank conflicts."),
         column("start", Int(|r| Some(r.diagnostic().span.start)), "The start of its span, as a byte offset."),
         column("end", Int(|r| Some(r.diagnostic().span.end)), "The end, as a byte offset."),
         column("line", Int(|r| Some(r.start().line)), "The line of its start."),

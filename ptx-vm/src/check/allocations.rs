@@ -23,6 +23,8 @@ pub(crate) enum Owner {
 pub(crate) struct Allocation {
     pub(crate) start: u64,
     pub(crate) end: u64,
+    /// The number of bytes from the start that no other allocation uses, at least those of this allocation.
+    reserved_bytes: u64,
     pub(crate) owner: Owner,
     pub(crate) freed: Option<Freed>,
 }
@@ -48,13 +50,26 @@ pub(crate) struct Allocations {
 impl Allocations {
     /// Adds an allocation, which replaces those that were freed there.
     pub(crate) fn insert(&mut self, start: u64, bytes: u64, owner: Owner) {
+        self.insert_padded(start, bytes, bytes, owner);
+    }
+
+    /// Adds an allocation like [`insert`](Self::insert), for which `reserved_bytes` bytes are reserved, at least `bytes`.
+    pub(crate) fn insert_padded(
+        &mut self,
+        start: u64,
+        bytes: u64,
+        reserved_bytes: u64,
+        owner: Owner,
+    ) {
         let end = start.saturating_add(bytes);
-        while let Some((&freed, _)) = self.by_start.range(start..end).next() {
+        let reserved_end = start.saturating_add(reserved_bytes);
+        while let Some((&freed, _)) = self.by_start.range(start..reserved_end).next() {
             self.by_start.remove(&freed);
         }
         let allocation = Allocation {
             start,
             end,
+            reserved_bytes,
             owner,
             freed: None,
         };
@@ -123,21 +138,21 @@ impl Allocations {
         self.last = 0..0;
     }
 
-    /// Records that the host freed an allocation, and returns its size in bytes. The error is the reason why that is impossible.
+    /// Records that the host freed an allocation, and returns the number of bytes that were reserved for it. The error is the reason why that is impossible.
     pub(crate) fn free_by_host(&mut self, address: u64) -> Result<u64, String> {
         let allocation = self.by_start.get_mut(&address);
         let Some(allocation) = allocation.filter(|a| a.owner == Owner::Host) else {
             return Err(format!("no allocation of the host begins at {address:#x}"));
         };
-        let bytes = allocation.end - allocation.start;
         if allocation.freed.is_some() {
+            let bytes = allocation.end - allocation.start;
             return Err(format!(
                 "the allocation of {bytes} bytes at {address:#x} was freed before"
             ));
         }
         allocation.freed = Some(Freed::ByHost);
         self.last = 0..0;
-        Ok(bytes)
+        Ok(allocation.reserved_bytes)
     }
 
     /// Removes an allocation, of which nothing is recorded any more.

@@ -38,7 +38,7 @@ impl Checkers {
         }
     }
 
-    /// The uninitialized operands of the lanes; `None` if there are none.
+    /// The uninitialized operands of the lanes; `None` if all are initialized.
     fn unknown_operands(
         &mut self,
         execution: &Execution<'_>,

@@ -166,13 +166,17 @@ impl Device<'_> {
     }
 
     /// Allocates memory like [`allocate`](Self::allocate), at a multiple of an alignment, which is a power of two; `None` for another alignment, too.
+    /// The memory up to the next multiple of the alignment is used by no other allocation, and is not part of this one.
     pub fn allocate_aligned(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
         if !alignment.is_power_of_two() {
             return None;
         }
-        let start = self.memory.allocate(bytes, alignment)?;
-        self.state.allocations.insert(start, bytes, Owner::Host);
-        self.state.written.remove(start, bytes);
+        let reserved_bytes = bytes.checked_next_multiple_of(alignment)?;
+        let start = self.memory.allocate(reserved_bytes, alignment)?;
+        self.state
+            .allocations
+            .insert_padded(start, bytes, reserved_bytes, Owner::Host);
+        self.state.written.remove(start, reserved_bytes);
         Some(start)
     }
 

@@ -479,3 +479,20 @@ fn accesses_to_reserved_addresses_without_an_allocation_are_reported() {
     assert!(device.release(start).is_err());
     assert_eq!(device.allocate_aligned(4 * PAGE, PAGE), Some(start));
 }
+
+#[test]
+fn the_end_of_an_aligned_allocation_is_exact() {
+    const PAGE: u64 = PAGE_BYTES as u64;
+    let mut device = Device::new();
+    let start = device.allocate_aligned(100, PAGE).unwrap();
+    let next = device.allocate(4).unwrap();
+    assert_eq!(start % PAGE, 0);
+    assert!(next >= start + PAGE, "no other allocation is in the page");
+    device.write(start, &[1; 100]).unwrap();
+    assert!(device.write(start, &[1; 101]).is_err());
+    assert!(device.read(start + 100, 1).is_err());
+    device.free(start).unwrap();
+    let whole = device.allocate_aligned(PAGE, PAGE);
+    assert_eq!(whole, Some(start), "the whole page is free");
+    assert_eq!(device.allocate_aligned(u64::MAX, PAGE), None);
+}

@@ -56,14 +56,13 @@ impl LintTotals {
             return Ok(());
         }
         let mut table = output::table();
-        table.set_header(["Lint", "Definite", "Possible", "Files", "To see them"]);
+        table.set_header(["Lint", "Definite", "Possible", "Files"]);
         for (name, total) in self.sorted() {
             table.add_row([
                 name.to_owned(),
                 total.definite.to_string(),
                 total.possible.to_string(),
                 total.files.to_string(),
-                format!("--only {name}"),
             ]);
         }
         output::align_right(&mut table, &[1, 2, 3]);

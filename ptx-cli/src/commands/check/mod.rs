@@ -106,12 +106,18 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         .with_version(args.ptx_version)
         .with_target(args.target);
     let mut used = Vec::new();
+    // The number of diagnostics with a change that `--fix` does not make.
+    let mut proposals = 0;
     let check = |source| check(source, &options, args);
     input::in_order(&inputs, &mut out, &mut status, check, |out, mut checked| {
         checked.chosen.note(&mut used);
         if let Some((_, count)) = checked.fixed {
             let count = counted(count, "mistake");
             output::summary(format_args!("{}: {count} fixed", checked.source.name));
+        }
+        if args.fix {
+            let diagnostics = &checked.results.diagnostics;
+            proposals += diagnostics.iter().filter(|d| !d.fix.is_empty()).count();
         }
         let report_out: &mut dyn Write = if to_stderr { &mut stderr } else { out };
         let (errors, warnings) = reporter.report(&mut checked, report_out)?;
@@ -126,6 +132,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     out.flush()?;
     if let Some(writer) = &writer {
         writer.summary();
+    }
+    if proposals > 0 {
+        let count = counted(proposals, "proposed change");
+        output::summary(format_args!(
+            "{count} not made, since another one may be meant: see the help of the messages"
+        ));
     }
     reporter.summary(inputs.len(), status, "no errors");
     Ok(status)

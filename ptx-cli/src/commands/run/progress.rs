@@ -112,14 +112,14 @@ impl Watch {
         }
         let mut bar = ProgressBar::with_draw_target(Some(blocks), ProgressDrawTarget::stderr());
         let style =
-            ProgressStyle::with_template("{bar:16} {human_pos}/{human_len} CTAs, {msg} {elapsed}");
+            ProgressStyle::with_template("{bar:16} {human_pos}/{human_len} CTAs, {msg}{elapsed}");
         if let Ok(style) = style {
             bar = bar.with_style(style);
         }
         loop {
             bar.set_position(self.progress.blocks());
             let steps = HumanCount(self.progress.steps());
-            bar.set_message(format!("{steps} warp steps,"));
+            bar.set_message(format!("{steps} warp steps, "));
             if !is_running(UPDATE_INTERVAL) {
                 break;
             }

@@ -80,7 +80,7 @@ struct RowProgress {
 impl RowProgress {
     fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{human_pos} rows {elapsed}");
+        let style = ProgressStyle::with_template("{human_pos} rows, {elapsed}");
         Self {
             bar: match style {
                 Ok(style) => bar.with_style(style),
