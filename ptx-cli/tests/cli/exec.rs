@@ -311,6 +311,43 @@ fn versioned_functions_are_found() {
     assert_eq!(text(&output.stderr), "");
 }
 
+/// Programs load the runtime library also by its name without a version, when they run, or since they were linked with such a library.
+#[test]
+fn the_runtime_library_without_a_version_is_found() {
+    let folder = Folder::new("exec-unversioned");
+    let source = folder.file("stub.c", "int cudaRuntimeGetVersion(int *v) { return 0; }");
+    let stub = folder.0.join("libcudart.so");
+    let status = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wl,-soname,libcudart.so", "-o"])
+        .args([&stub, Path::new(&source)])
+        .status();
+    assert!(status.unwrap().success());
+    let linked = folder.file(
+        "linked.c",
+        "int cudaRuntimeGetVersion(int *v);\nint main(void) { int v = -1; cudaRuntimeGetVersion(&v); return v != 13020; }",
+    );
+    let loading = folder.file(
+        "loading.c",
+        "#include <dlfcn.h>\nint main(void) { void *library = dlopen(\"libcudart.so\", RTLD_NOW); if (!library) return 1;\n\
+         int (*version)(int *) = (int (*)(int *))dlsym(library, \"cudaRuntimeGetVersion\"); int v = -1; version(&v); return v != 13020; }",
+    );
+    for (source, library) in [(linked, Some(&stub)), (loading, None)] {
+        let program = folder.0.join("program");
+        let mut compiler = Command::new("cc");
+        compiler.arg("-o").args([&program, Path::new(&source)]);
+        let status = compiler.args(library).arg("-ldl").status();
+        assert!(status.unwrap().success());
+        let output = run(&[], &program, &[]);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{source}: {}",
+            text(&output.stderr)
+        );
+        assert_eq!(text(&output.stderr), "");
+    }
+}
+
 #[test]
 fn ptxas_passes_correct_ptx_on() {
     let folder = Folder::new("exec-ptxas");

@@ -21,6 +21,8 @@ const LIBRARY_VARIABLE: &str = "PTXKIT_CUDA_LIBRARY";
 const DRIVER: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 /// The names of the runtime library, which are also the versions of its functions.
 const RUNTIME: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
+/// The name of the runtime library that programs load of which they do not know the version. It is the newest one, unless the program has loaded another.
+const UNVERSIONED_RUNTIME: &str = "libcudart.so";
 /// The name under which this program behaves as ptxas.
 pub(super) const PTXAS: &str = "ptxas";
 
@@ -110,12 +112,13 @@ pub(super) fn write(
     for name in DRIVER {
         link(library, &folder.join(name))?;
     }
-    for name in RUNTIME {
+    let versions = RUNTIME.map(|name| (name, Some(name)));
+    for (name, version) in versions.into_iter().chain([(UNVERSIONED_RUNTIME, None)]) {
         let object = SharedObject {
             architecture,
             name,
             needed: Some(path),
-            version: Some(name),
+            version,
         };
         write_object(folder, &object)?;
     }
