@@ -32,6 +32,9 @@ pub(crate) const START: u64 = 0x6000_0000_0000;
 /// The name of the file with the memory of the device, which links in `/proc` contain.
 pub(crate) const NAME: &str = "ptxkit device memory";
 
+/// The name of a file with memory that processes share, and that is mapped in the memory of the device of each.
+pub(crate) const SHARED_NAME: &str = "ptxkit shared memory";
+
 /// The memory of the device.
 pub(crate) struct Arena {
     file: OwnedFd,
@@ -88,22 +91,28 @@ fn checked(address: *mut libc::c_void) -> io::Result<usize> {
     Ok(address as usize)
 }
 
+/// A new file in memory, whose bytes are zero, and take memory when they are first written.
+pub(crate) fn memory_file(name: &str, bytes: u64) -> io::Result<OwnedFd> {
+    let name = CString::new(name).map_err(io::Error::other)?;
+    // SAFETY: the name is a text that ends with a zero byte.
+    let file = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if file < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is open, and nothing else owns it.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    let length = i64::try_from(bytes).map_err(io::Error::other)?;
+    // SAFETY: the descriptor is open.
+    if unsafe { libc::ftruncate(file.as_raw_fd(), length) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(file)
+}
+
 impl Arena {
     /// Reserves addresses for `bytes` bytes of device memory, a multiple of [`LARGE_PAGE`]. Pages take memory when they are first written.
     pub(crate) fn new(bytes: u64) -> io::Result<Arc<Self>> {
-        let name = CString::new(NAME).map_err(io::Error::other)?;
-        // SAFETY: the name is a text that ends with a zero byte.
-        let file = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is open, and nothing else owns it.
-        let file = unsafe { OwnedFd::from_raw_fd(file) };
-        let length = i64::try_from(bytes).map_err(io::Error::other)?;
-        // SAFETY: the descriptor is open.
-        if unsafe { libc::ftruncate(file.as_raw_fd(), length) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let file = memory_file(NAME, bytes)?;
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address that the system chooses.

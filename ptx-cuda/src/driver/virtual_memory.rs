@@ -3,6 +3,7 @@
 use crate::call::{call, in_context};
 use crate::caller::{self, Out, set};
 use crate::handles::Raw;
+use crate::state::pools::FILE_DESCRIPTOR;
 use crate::state::virtual_memory::GRANULARITY;
 use crate::status::{Outcome, Status};
 
@@ -51,14 +52,14 @@ fn is_device(place: Location) -> Outcome<bool> {
     }
 }
 
-/// Checks properties. Memory for other processes is not supported.
+/// Checks properties. Other processes get memory by descriptors of files only.
 fn check_properties(properties: *const Properties) -> Outcome<Properties> {
     let properties = caller::read(properties)?;
     is_device(properties.location)?;
     if properties.kind != 1 {
         return Err(Status::INVALID_VALUE);
     }
-    if properties.handle_kinds != 0 {
+    if properties.handle_kinds & !FILE_DESCRIPTOR != 0 {
         return Err(Status::NOT_SUPPORTED);
     }
     Ok(properties)
@@ -113,12 +114,52 @@ pub extern "C" fn cuMemCreate(
     flags: u64,
 ) -> Status {
     in_context("cuMemCreate", |driver| {
-        check_properties(properties)?;
+        let is_shared = check_properties(properties)?.handle_kinds != 0;
         let given = caller::bytes(properties.expose_provenance(), size_of::<Properties>())?;
         let given = given.try_into().map_err(|_| Status::INVALID_VALUE)?;
         let memory = memory.filter(|_| flags == 0);
         let memory = memory.ok_or(Status::INVALID_VALUE)?;
-        memory.write(driver.create_memory(bytes as u64, given)? as u64);
+        memory.write(driver.create_memory(bytes as u64, given, is_shared)? as u64);
+        Ok(())
+    })
+}
+
+/// Another process, or this one, can use the memory through a file descriptor.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemExportToShareableHandle(
+    handle: usize,
+    memory: u64,
+    kind: u32,
+    flags: u64,
+) -> Status {
+    in_context("cuMemExportToShareableHandle", |driver| {
+        if handle == 0 || flags != 0 || kind != FILE_DESCRIPTOR {
+            return Err(Status::INVALID_VALUE);
+        }
+        let descriptor = driver.export_memory(memory as Raw)?;
+        caller::put(&descriptor.to_ne_bytes(), handle);
+        Ok(())
+    })
+}
+
+/// The properties of memory of which the program has a descriptor.
+const IMPORTED: [u32; 8] = [1, FILE_DESCRIPTOR, location::DEVICE, 0, 0, 0, 0, 0];
+
+/// `handle` is the file descriptor.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemImportFromShareableHandle(
+    memory: Out<'_, u64>,
+    handle: usize,
+    kind: u32,
+) -> Status {
+    in_context("cuMemImportFromShareableHandle", |driver| {
+        let memory = memory.filter(|_| kind == FILE_DESCRIPTOR);
+        let memory = memory.ok_or(Status::INVALID_VALUE)?;
+        let mut properties = [0; 32];
+        for (place, word) in properties.chunks_mut(4).zip(IMPORTED) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        memory.write(driver.import_memory(handle, properties)? as u64);
         Ok(())
     })
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 
 use super::Driver;
 use super::memory::{Allocation, AllocationKind};
-use crate::arena::{LARGE_PAGE, NAME, START};
+use crate::arena::{LARGE_PAGE, NAME, SHARED_NAME, START};
 use crate::status::{Outcome, Status};
 
 /// What a handle of memory says.
@@ -100,7 +100,7 @@ impl SharedMemory {
     /// Opens the memory of the process. Fails if the process ended, or if the descriptor is that of something else.
     fn open(&self, end: u64) -> Option<File> {
         let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
-        if !is_device_memory(&path) {
+        if !is_memory_file(&path, NAME) {
             return None;
         }
         let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
@@ -108,16 +108,25 @@ impl SharedMemory {
     }
 }
 
-/// Whether the descriptor that a path in `/proc` names is one of the memory of a device.
-fn is_device_memory(path: &str) -> bool {
+/// Whether the descriptor that a path in `/proc` names is one of a file in memory with a name.
+fn is_memory_file(path: &str, name: &str) -> bool {
     let link = fs::read_link(path).unwrap_or_default();
-    let prefix = format!("/memfd:{NAME}");
+    let prefix = format!("/memfd:{name}");
     link.to_str().is_some_and(|link| link.starts_with(&prefix))
 }
 
 /// Whether a descriptor of this process is one of the memory of a device.
 pub(crate) fn is_descriptor_of_device(descriptor: usize) -> bool {
-    is_device_memory(&format!("/proc/self/fd/{descriptor}"))
+    is_memory_file(&format!("/proc/self/fd/{descriptor}"), NAME)
+}
+
+/// The file of memory that processes share, of which the program has a descriptor.
+pub(super) fn open_shared_file(descriptor: usize) -> Option<File> {
+    let path = format!("/proc/self/fd/{descriptor}");
+    if !is_memory_file(&path, SHARED_NAME) {
+        return None;
+    }
+    OpenOptions::new().read(true).write(true).open(path).ok()
 }
 
 impl Driver {

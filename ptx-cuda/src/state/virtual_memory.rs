@@ -1,8 +1,12 @@
 //! Virtual memory management: reserved addresses, and memory that programs map there.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::IntoRawFd as _;
 
+use super::shared_memory::open_shared_file;
 use super::{Allocation, AllocationKind, Driver};
+use crate::arena::{SHARED_NAME, memory_file};
 use crate::handles::{Kind, Raw};
 use crate::status::{Outcome, Status};
 
@@ -14,12 +18,31 @@ pub(crate) const NO_ACCESS: u32 = 0;
 pub(crate) const READ_ACCESS: u32 = 1;
 pub(crate) const WRITE_ACCESS: u32 = 3;
 
+/// What memory consists of.
+#[derive(Debug)]
+enum Pages {
+    /// The pages of reserved addresses of the device that nothing else uses, by the first of them.
+    Reserved(u64),
+    /// A file, of which other processes may have descriptors.
+    Shared(File),
+    /// A file that another process, or this one, exported. It is not counted as memory of the device again.
+    Imported(File),
+}
+
+impl Pages {
+    const fn file(&self) -> Option<&File> {
+        match self {
+            Self::Reserved(_) => None,
+            Self::Shared(file) | Self::Imported(file) => Some(file),
+        }
+    }
+}
+
 /// Memory without an address that programs can use, until it is mapped.
 #[derive(Debug)]
 pub(crate) struct PhysicalMemory {
     pub(crate) bytes: u64,
-    /// Reserved addresses of the device that nothing else uses. The pages of these addresses are the memory.
-    pages: u64,
+    pages: Pages,
     /// The properties that the program requested, as it gave them.
     pub(crate) properties: [u8; 32],
     /// How many times the program has to release it. All of its handles are the same number.
@@ -116,22 +139,61 @@ impl Driver {
     }
 
     /// Creates memory, which is mapped nowhere.
-    pub(crate) fn create_memory(&mut self, bytes: u64, properties: [u8; 32]) -> Outcome<Raw> {
+    pub(crate) fn create_memory(
+        &mut self,
+        bytes: u64,
+        properties: [u8; 32],
+        is_shared: bool,
+    ) -> Outcome<Raw> {
         check_size(bytes)?;
         if bytes > self.memory.total - self.memory.used {
             return Err(Status::OUT_OF_MEMORY);
         }
-        let pages = self.device.reserve(bytes, GRANULARITY);
-        let pages = pages.ok_or(Status::OUT_OF_MEMORY)?;
+        let out_of_memory = Status::OUT_OF_MEMORY;
+        let pages = if is_shared {
+            let file = memory_file(SHARED_NAME, bytes).map_err(|_| out_of_memory)?;
+            Pages::Shared(file.into())
+        } else {
+            let pages = self.device.reserve(bytes, GRANULARITY);
+            Pages::Reserved(pages.ok_or(out_of_memory)?)
+        };
         self.memory.used += bytes;
-        Ok(self.physical_memory.insert(PhysicalMemory {
+        Ok(self.insert_memory(bytes, properties, pages))
+    }
+
+    fn insert_memory(&mut self, bytes: u64, properties: [u8; 32], pages: Pages) -> Raw {
+        // The contents of memory of another process are not known.
+        let was_mapped = matches!(pages, Pages::Imported(_));
+        self.physical_memory.insert(PhysicalMemory {
             bytes,
             pages,
             properties,
             handles: 1,
             mapped: Vec::new(),
-            was_mapped: false,
-        }))
+            was_mapped,
+        })
+    }
+
+    /// A new descriptor of memory that was created to be shared, which the program closes. Another process may write it from now on.
+    pub(crate) fn export_memory(&mut self, memory: Raw) -> Outcome<i32> {
+        let physical = self.physical_memory.get_mut(memory)?;
+        let file = physical.pages.file().ok_or(Status::INVALID_VALUE)?;
+        let descriptor = file.try_clone().map_err(|_| Status::OPERATING_SYSTEM)?;
+        physical.was_mapped = true;
+        self.set_written_where_mapped(memory)?;
+        Ok(descriptor.into_raw_fd())
+    }
+
+    /// The memory of which a descriptor was exported.
+    pub(crate) fn import_memory(
+        &mut self,
+        descriptor: usize,
+        properties: [u8; 32],
+    ) -> Outcome<Raw> {
+        let file = open_shared_file(descriptor).ok_or(Status::INVALID_VALUE)?;
+        let bytes = file.metadata().map_err(|_| Status::OPERATING_SYSTEM)?.len();
+        check_size(bytes)?;
+        Ok(self.insert_memory(bytes, properties, Pages::Imported(file)))
     }
 
     /// Releases a handle of memory.
@@ -148,11 +210,20 @@ impl Driver {
         if physical.handles > 0 || !physical.mapped.is_empty() {
             return Ok(());
         }
-        let physical = self.physical_memory.remove(memory)?;
-        self.memory.used -= physical.bytes;
-        self.memory.arena.release(physical.pages, physical.bytes);
-        let released = self.device.release(physical.pages);
-        released.map_err(|_| Status::INVALID_VALUE)
+        let PhysicalMemory { bytes, pages, .. } = self.physical_memory.remove(memory)?;
+        match pages {
+            Pages::Imported(_) => Ok(()),
+            Pages::Shared(_) => {
+                self.memory.used -= bytes;
+                Ok(())
+            }
+            Pages::Reserved(pages) => {
+                self.memory.used -= bytes;
+                self.memory.arena.release(pages, bytes);
+                let released = self.device.release(pages);
+                released.map_err(|_| Status::INVALID_VALUE)
+            }
+        }
     }
 
     /// The memory that is mapped at an address, with one more handle.
@@ -189,7 +260,12 @@ impl Driver {
             return Err(invalid);
         }
         let arena = &self.memory.arena;
-        let mapped = arena.map(address, physical.pages + offset, bytes);
+        let mapped = match &physical.pages {
+            Pages::Reserved(pages) => arena.map(address, pages + offset, bytes),
+            Pages::Shared(file) | Pages::Imported(file) => {
+                arena.replace(address, bytes, Some((file, offset)))
+            }
+        };
         mapped.map_err(|_| Status::OUT_OF_MEMORY)?;
         physical.mapped.push(address);
         let mapping = Mapping {

@@ -6,6 +6,7 @@ use std::thread;
 
 use ptx_cuda::abi::{IpcEventHandle, IpcMemoryHandle};
 use ptx_cuda::driver::context::{cuCtxSetCurrent, cuCtxSynchronize};
+use ptx_cuda::driver::copy::cuMemcpyHtoD_v2;
 use ptx_cuda::driver::event::{cuEventCreate, cuEventDestroy_v2, cuEventQuery, cuEventRecord};
 use ptx_cuda::driver::ipc::{
     cuIpcCloseMemHandle, cuIpcGetEventHandle, cuIpcGetMemHandle, cuIpcOpenEventHandle,
@@ -17,9 +18,11 @@ use ptx_cuda::driver::stream::{
 };
 use ptx_cuda::driver::stream_memory::{cuStreamWaitValue32_v2, cuStreamWriteValue32_v2};
 use ptx_cuda::driver::version::cuInit;
+use ptx_cuda::driver::virtual_memory::cuMemRelease;
 use ptx_cuda::status::Status;
 
 use crate::session::{Session, argument, result, succeeds};
+use crate::virtual_memory::{create_shared, import};
 
 /// Adds 1 to a number.
 const COUNT: &str = ".reg .b32 %r1;\n.reg .b64 %rd1;\nld.param.u64 %rd1, [data];\nld.global.u32 %r1, [%rd1];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%rd1], %r1;";
@@ -138,6 +141,42 @@ fn memory_is_shared_with_another_process() {
     }
     run_in_another_process("processes::memory_of_another_process", &handle.0);
     assert_eq!(session.numbers(address, 3), [42, 7, 8]);
+}
+
+/// In a process that the test below starts: maps the memory of the descriptor, and adds 1 to the number with a kernel.
+#[test]
+#[ignore = "the test `mapped_memory_is_shared_with_another_process` runs it in another process"]
+fn mapped_memory_of_another_process() {
+    let session = Session::new();
+    let [descriptor @ .., _, _, _, _] = *handle_of_parent().first_chunk::<8>().unwrap();
+    let (address, memory) = import(i32::from_ne_bytes(descriptor));
+    let kernel = session.kernel("count", ".param .u64 data", COUNT);
+    succeeds(session.launch(kernel, 1, &[argument(&address)]));
+    assert_eq!(session.numbers(address, 1), [42]);
+    succeeds(cuMemRelease(memory));
+}
+
+#[test]
+fn mapped_memory_is_shared_with_another_process() {
+    let session = Session::new();
+    let (memory, descriptor) = create_shared();
+    let (address, imported) = import(descriptor);
+    succeeds(cuMemcpyHtoD_v2(
+        address,
+        std::ptr::from_ref(&41u32).expose_provenance(),
+        4,
+    ));
+    // SAFETY: the descriptor is open. The other process inherits it.
+    assert_eq!(unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) }, 0);
+    let mut handle = [0; 64];
+    handle[..4].copy_from_slice(&descriptor.to_ne_bytes());
+    run_in_another_process("processes::mapped_memory_of_another_process", &handle);
+    assert_eq!(session.numbers(address, 1), [42]);
+    // SAFETY: the descriptor is that of this test.
+    assert_eq!(unsafe { libc::close(descriptor) }, 0);
+    for memory in [memory, imported] {
+        succeeds(cuMemRelease(memory));
+    }
 }
 
 /// The flags of an event for several processes.

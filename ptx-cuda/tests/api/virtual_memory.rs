@@ -140,12 +140,12 @@ fn wrong_sizes_addresses_and_handles_are_refused() {
         [reserve(4096), reserve(usize::MAX / PART * PART)],
         [invalid, Err(Status::OUT_OF_MEMORY)]
     );
-    let shared = Properties {
-        handle_kinds: 1,
+    let for_windows = Properties {
+        handle_kinds: 2,
         ..PROPERTIES
     };
     assert_eq!(
-        result(|memory| cuMemCreate(memory, PART, &raw const shared, 0)),
+        result(|memory| cuMemCreate(memory, PART, &raw const for_windows, 0)),
         Err(Status::NOT_SUPPORTED)
     );
     let start = reserve(PART).unwrap();
@@ -167,4 +167,85 @@ fn wrong_sizes_addresses_and_handles_are_refused() {
     succeeds(cuMemUnmap(start, PART));
     succeeds(cuMemRelease(memory));
     succeeds(cuMemAddressFree(start, PART));
+}
+
+/// Memory that may be shared, and a descriptor of it.
+pub(crate) fn create_shared() -> (u64, i32) {
+    let properties = Properties {
+        handle_kinds: 1,
+        ..PROPERTIES
+    };
+    let memory = result(|memory| cuMemCreate(memory, PART, &raw const properties, 0)).unwrap();
+    let mut descriptor = -1;
+    let place = std::ptr::from_mut(&mut descriptor).expose_provenance();
+    succeeds(cuMemExportToShareableHandle(place, memory, 1, 0));
+    (memory, descriptor)
+}
+
+/// The address at which the memory of a descriptor is mapped, and the memory.
+pub(crate) fn import(descriptor: i32) -> (u64, u64) {
+    let handle = descriptor as usize;
+    let memory = result(|memory| cuMemImportFromShareableHandle(memory, handle, 1)).unwrap();
+    let address = reserve(PART).unwrap();
+    succeeds(cuMemMap(address, PART, 0, memory, 0));
+    succeeds(allow(address, PART, DEVICE, 3));
+    (address, memory)
+}
+
+#[test]
+fn memory_is_shared_by_a_descriptor() {
+    let session = Session::new();
+    let at_first = used();
+    let (memory, descriptor) = create_shared();
+    assert_eq!(used(), at_first + PART);
+    let start = reserve(PART).unwrap();
+    succeeds(cuMemMap(start, PART, 0, memory, 0));
+    succeeds(allow(start, PART, DEVICE, 3));
+    succeeds(write(start, &[5, 6]));
+    let (address, imported) = import(descriptor);
+    assert_eq!(session.numbers(address, 2), [5, 6]);
+    succeeds(write(address + 4, &[7]));
+    assert_eq!(session.numbers(start, 2), [5, 7]);
+    let properties = result(|p| cuMemGetAllocationPropertiesFromHandle(p, imported)).unwrap();
+    assert_eq!([properties[0], properties[4], properties[8]], [1; 3]);
+    assert_eq!(used(), at_first + PART);
+    for (address, memory) in [(start, memory), (address, imported)] {
+        succeeds(cuMemUnmap(address, PART));
+        succeeds(cuMemRelease(memory));
+        succeeds(cuMemAddressFree(address, PART));
+    }
+    assert_eq!(used(), at_first);
+    // The descriptor keeps the contents.
+    let (address, imported) = import(descriptor);
+    assert_eq!(session.numbers(address, 2), [5, 7]);
+    succeeds(cuMemUnmap(address, PART));
+    succeeds(cuMemRelease(imported));
+    succeeds(cuMemAddressFree(address, PART));
+    // SAFETY: the descriptor is that of this test.
+    assert_eq!(unsafe { libc::close(descriptor) }, 0);
+}
+
+#[test]
+fn descriptors_of_something_else_are_refused() {
+    let _session = Session::new();
+    let import = |handle, kind| {
+        result(|memory| cuMemImportFromShareableHandle(memory, handle, kind)).map(|_| ())
+    };
+    for handle in [0, 12345, usize::MAX] {
+        assert_eq!(import(handle, 1), Err(Status::INVALID_VALUE));
+    }
+    let memory = create(PART).unwrap();
+    let mut descriptor = -1;
+    let place = std::ptr::from_mut(&mut descriptor).expose_provenance();
+    let export = |place, memory, kind| cuMemExportToShareableHandle(place, memory, kind, 0);
+    assert_eq!(export(place, memory, 1), Status::INVALID_VALUE);
+    succeeds(cuMemRelease(memory));
+    let (memory, descriptor) = create_shared();
+    assert_eq!(import(descriptor as usize, 2), Err(Status::INVALID_VALUE));
+    assert_eq!(export(place, memory, 2), Status::INVALID_VALUE);
+    assert_eq!(export(0, memory, 1), Status::INVALID_VALUE);
+    succeeds(cuMemRelease(memory));
+    assert_eq!(export(place, memory, 1), Status::INVALID_VALUE);
+    // SAFETY: the descriptor is that of this test.
+    assert_eq!(unsafe { libc::close(descriptor) }, 0);
 }
