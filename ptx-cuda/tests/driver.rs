@@ -12,13 +12,11 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use support::{Library, library_folder};
+use support::{Library, exported_functions, library_folder, listed_functions};
 
 /// The names of all functions.
-fn names() -> impl Iterator<Item = &'static str> {
-    let lines = include_str!("../api/driver.txt").lines();
-    let functions = lines.filter(|line| !line.starts_with('#'));
-    functions.map(|line| line.split(' ').next().unwrap())
+fn names() -> Vec<String> {
+    listed_functions(include_str!("../api/driver.txt"))
 }
 
 /// The functions whose first parameter is a handle.
@@ -46,7 +44,7 @@ fn null_and_wrong_arguments_are_errors() {
     let folder = library_folder("driver");
     let library = Library::open(&folder.join("libcuda.so.1"));
     let mut not_initialized = 0;
-    for name in names().filter(|name| *name != "cuInit") {
+    for name in names().iter().filter(|name| *name != "cuInit") {
         let status = library.call(name, &[]);
         assert_ne!(status, UNKNOWN, "{name}");
         not_initialized += usize::from(status == 3);
@@ -59,7 +57,7 @@ fn null_and_wrong_arguments_are_errors() {
     for name in names() {
         // Some functions change the current context.
         library.succeed("cuCtxSetCurrent", &[context]);
-        let status = library.call(name, &[]);
+        let status = library.call(&name, &[]);
         assert_ne!(status, UNKNOWN, "{name}");
     }
     let functions = with_handle();
@@ -73,4 +71,15 @@ fn null_and_wrong_arguments_are_errors() {
         }
     }
     fs::remove_dir_all(folder).unwrap();
+}
+
+/// The test above calls all functions of the list.
+#[test]
+fn all_exported_functions_are_listed() {
+    let listed = names();
+    let exported = exported_functions("src/driver");
+    assert!(exported.len() > 350, "{}", exported.len());
+    for name in exported {
+        assert!(listed.binary_search(&name).is_ok(), "{name}");
+    }
 }

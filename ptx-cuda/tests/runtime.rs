@@ -11,7 +11,7 @@ mod support;
 
 use std::ffi::CString;
 
-use support::{Library, at, library_folder, to};
+use support::{Library, at, exported_functions, library_folder, listed_functions, to};
 
 /// Stores the sum of its parameter and a variable, and fails for a null address.
 const CODE: &str = "\
@@ -224,13 +224,12 @@ const WITHOUT_STATUS: [&str; 5] = [
 /// All functions return with null pointers and handles, and those with a pointer for a result that is null fail.
 fn null_arguments_are_errors(program: &Program) {
     let library = &program.library;
-    let list = include_str!("../api/runtime.txt").lines();
     let mut implemented = 0;
-    for line in list.filter(|line| !line.starts_with('#')) {
-        let name = line.split(' ').next().unwrap();
-        if WITHOUT_STATUS.contains(&name) {
-            continue;
-        }
+    let listed = listed_functions(include_str!("../api/runtime.txt"));
+    for name in listed
+        .iter()
+        .filter(|name| !WITHOUT_STATUS.contains(&name.as_str()))
+    {
         let status = library.call(name, &[]);
         implemented += usize::from(status != 801);
     }
@@ -278,6 +277,17 @@ fn null_arguments_are_errors(program: &Program) {
         1
     );
     assert_eq!(library.call("cudaMemset", &[usize::MAX, 0, usize::MAX]), 1);
+}
+
+/// The function above calls all functions of the list.
+#[test]
+fn all_exported_functions_are_listed() {
+    let listed = listed_functions(include_str!("../api/runtime.txt"));
+    let exported = exported_functions("src/runtime");
+    assert!(exported.len() > 250, "{}", exported.len());
+    for name in exported {
+        assert!(listed.binary_search(&name).is_ok(), "{name}");
+    }
 }
 
 fn code_is_unregistered(program: &Program) {

@@ -104,3 +104,34 @@ pub fn at<T>(value: &T) -> usize {
 pub fn to<T>(value: &mut T) -> usize {
     std::ptr::from_mut(value).expose_provenance()
 }
+
+/// The names of the functions in a list of `api`, with those of the variants for per-thread default streams.
+pub fn listed_functions(list: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for line in list.lines().filter(|line| !line.starts_with('#')) {
+        let mut fields = line.split(' ');
+        let symbol = fields.next().unwrap();
+        names.push(symbol.to_owned());
+        let suffix = fields.find(|field| field.starts_with("_pt"));
+        names.extend(suffix.map(|suffix| format!("{symbol}{suffix}")));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The names of the functions that the sources of a folder of the package export.
+pub fn exported_functions(folder: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
+    for file in files {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        for function in text.split("extern \"C\" fn ").skip(1) {
+            let end = function.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let name = &function[..end.unwrap()];
+            // The types of pointers to functions have no name.
+            names.extend((!name.is_empty()).then(|| name.to_owned()));
+        }
+    }
+    names
+}
