@@ -188,11 +188,10 @@ fn list() {
     }
 }
 
-/// The steps of the given names and groups and those that they depend on, in the order of the list. Without names, all but the fuzz targets and the CUDA
-/// libraries of others, which take as long as the other steps of a group: the workflows run them.
+/// The steps of the given names and groups and those that they depend on, in the order of the list. Without names, all but the fuzz targets, which
+/// the workflows run.
 fn select(names: &[String]) -> Result<Vec<&'static Step>> {
-    let is_default =
-        |step: &Step| names.is_empty() && !matches!(step.group, Group::Fuzz | Group::Clients);
+    let is_default = |step: &Step| names.is_empty() && step.group != Group::Fuzz;
     let mut selected: Vec<bool> = STEPS.iter().map(is_default).collect();
     for name in names {
         let group = Group::ALL.into_iter().find(|group| group.name() == name);
