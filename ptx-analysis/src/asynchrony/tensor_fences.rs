@@ -3,8 +3,13 @@
 //! ```text
 //! operation ──▶ fence::before_thread_sync ──▶ barrier or mbarrier object ──▶ fence::after_thread_sync ──▶ operation
 //! ```
+//!
+//! The mechanisms of the memory consistency model also order operations on tensor memory (9.7.16.6.3): compilers wait for an operation, and then use
+//! barriers and mbarrier objects with release and acquire semantics, without these fences. A missing fence is therefore reported only in a function that
+//! orders other operations by `fence::after_thread_sync`. An operation that is not complete at the synchronization breaks other rules.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use ptx_ir::InstId;
 use ptx_isa::Action;
@@ -43,8 +48,13 @@ pub(super) fn check(
         signaled_objects: signaled_objects(events, analysis),
         awaited_objects: awaited_objects(events, analysis),
         barriers: barriers(events),
+        orders_operations: Cell::new(false),
     };
-    follow(&fences, events, analysis.cfg(), violations);
+    let mut missing = Vec::new();
+    follow(&fences, events, analysis.cfg(), &mut missing);
+    if fences.orders_operations.get() {
+        violations.append(&mut missing);
+    }
 }
 
 /// The objects at which threads arrive after they loaded or stored tensor memory.
@@ -149,6 +159,8 @@ struct Fences<'a> {
     awaited_objects: Vec<Place>,
     /// The instruction of each barrier.
     barriers: Vec<InstId>,
+    /// A fence after a synchronization orders operations.
+    orders_operations: Cell<bool>,
 }
 
 /// The flag that an operation began, and no fence before a synchronization followed.
@@ -232,6 +244,12 @@ impl Protocol for Fences<'_> {
             cause: None,
         };
         match &event.kind {
+            Kind::TensorFenceAfter => {
+                let synchronized = [SYNCHRONIZED, ACCESS_SYNCHRONIZED, COMPLETED];
+                if synchronized.iter().any(|flag| state.on_some_path(*flag)) {
+                    self.orders_operations.set(true);
+                }
+            }
             Kind::Signal(place)
                 if state.on_all_paths(ACCESS_UNORDERED)
                     && self
