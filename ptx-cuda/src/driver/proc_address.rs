@@ -1,6 +1,7 @@
 //! Functions by their names, and tables that are not documented.
 
 use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::Uuid;
 use crate::call::plain;
@@ -53,8 +54,8 @@ pub extern "C" fn cuGetProcAddress(
     cuGetProcAddress_v2(name, address, version, flags, None)
 }
 
-/// The table by which NVIDIA's runtime library recognizes NVIDIA's driver.
-const INTEGRITY: [u8; 4] = [0xd4, 0x08, 0x20, 0x55];
+/// Whether the process was told that it asks for a table that does not exist here.
+static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Programs that contain NVIDIA's runtime library ask for tables that are not documented, and that recognize NVIDIA's driver. They are not imitated.
 #[unsafe(no_mangle)]
@@ -64,9 +65,10 @@ pub extern "C" fn cuGetExportTable(
 ) -> Status {
     plain("cuGetExportTable", || {
         set(table, std::ptr::null())?;
-        if given(identifier)?.0.starts_with(&INTEGRITY) {
+        given(identifier)?;
+        if !IS_TOLD.swap(true, Ordering::Relaxed) {
             eprintln!(
-                "ptxkit: this program contains NVIDIA's runtime library, which works with NVIDIA's driver only; link the program with `nvcc -cudart shared`"
+                "ptxkit: this program asks for undocumented tables of NVIDIA's driver, as programs that contain NVIDIA's runtime library do; link such a program with `nvcc -cudart shared`"
             );
         }
         Err(Status::NOT_FOUND)
