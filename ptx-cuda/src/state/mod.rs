@@ -137,6 +137,10 @@ pub(crate) struct Driver {
     recorder: Recorder,
 }
 
+/// The bytes before the first allocation. Programs that read a little before it, as before all other allocations, go on, as on a GPU, whose memory is mapped in pages of
+/// this size. Only `memcheck` reports them.
+const FIRST_PAGE: u64 = 2 << 20;
+
 impl Driver {
     /// The state with the configuration in the environment.
     pub(crate) fn new() -> Outcome<Self> {
@@ -148,6 +152,7 @@ impl Driver {
         let pages = Arc::new(ArenaPages(Arc::clone(&arena)));
         let mut device = Device::builder().pages(pages).build();
         device.limit_memory(config.memory);
+        device.reserve(FIRST_PAGE, FIRST_PAGE);
         let reporter = Reporter::new(config.report.clone());
         let recorder = Recorder::new(config.record.as_deref());
         Ok(Self {

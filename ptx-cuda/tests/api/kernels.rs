@@ -419,3 +419,18 @@ fn a_module_without_an_address_size_has_that_of_the_device() {
     succeeds(session.launch(kernel.unwrap(), 2, &arguments));
     assert_eq!(session.numbers(address, 2), [10, 11]);
 }
+
+/// Programs read rows before the first one, whose values they do not use.
+#[test]
+fn kernels_may_read_before_the_first_allocation() {
+    let session = Session::new();
+    let address = session.buffer(&[1u32]);
+    let first = 0x6000_0000_0000;
+    assert!(address >= first + (2 << 20), "{address:#x}");
+    let code = ".reg .b32 %r1;\n.reg .b64 %rd<2>;\nld.param.u64 %rd0, [out];\nld.param.u64 %rd1, [data];\nld.global.u32 %r1, [%rd1];\nst.global.u32 [%rd0], %r1;";
+    let kernel = session.kernel("load", ".param .u64 out, .param .u64 data", code);
+    for data in [first, first + (2 << 20) - 4] {
+        succeeds(session.launch(kernel, 1, &[argument(&address), argument(&data)]));
+        assert_eq!(session.numbers(address, 1), [0]);
+    }
+}
