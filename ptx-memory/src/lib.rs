@@ -39,6 +39,7 @@ pub use explore::{End, Ending, ExploreOptions, Limit, Observer, Race, Statistics
 pub use model::{Axiom, Causality, Relations, Version, Violation, from_reads};
 pub use orders::{Demands, LastWrite, Orders, orders};
 pub use program::{
-    BarrierStep, Iteration, Participants, Program, Step, ThreadAccess, Update, Value,
+    BarrierStep, ExchangedValue, Iteration, Participants, Program, Step, ThreadAccess, Update,
+    Value,
 };
 pub use relation::{EventSet, Relation};

@@ -57,6 +57,15 @@ pub enum Participants {
     Unlimited,
 }
 
+/// What a thread passes to the others at a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExchangedValue {
+    /// The thread.
+    pub thread: usize,
+    /// The bits.
+    pub bits: u128,
+}
+
 /// An operation on a barrier.
 #[derive(Clone, Debug)]
 pub struct BarrierStep {
@@ -68,6 +77,10 @@ pub struct BarrierStep {
     pub arrives: bool,
     /// Whether the thread waits.
     pub waits: bool,
+    /// The bits that the thread passes to the others, which all of them wait for. They are passed to [`Program::exchange`].
+    pub exchange: Option<u128>,
+    /// Whether memory accesses before an arrival precede those after the waits of other threads.
+    pub orders: bool,
     /// The reads on which the execution of the operation depends.
     pub dependencies: EventSet,
     /// The number of the instruction.
@@ -164,6 +177,16 @@ pub trait Program {
 
     /// Passes the result of the read or atomic operation at which a thread stopped.
     fn receive(&self, thread: &mut Self::Thread, value: Value);
+
+    /// Passes the values of all threads that take part in the exchange at which a thread stopped, and the reads on which they depend.
+    fn exchange(
+        &self,
+        thread: &mut Self::Thread,
+        values: &[ExchangedValue],
+        dependencies: &EventSet,
+    ) {
+        let _ = (thread, values, dependencies);
+    }
 
     /// What the atomic operation at which a thread stopped writes if the old value is `old`.
     fn update(&self, thread: &Self::Thread, old: u128) -> Update;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::ThreadPlace;
-use crate::program::{BarrierStep, Participants};
+use crate::program::{BarrierStep, ExchangedValue, Participants};
 use crate::relation::EventSet;
 
 /// A barrier of a CTA or cluster.
@@ -30,6 +30,19 @@ struct Generation {
     lets_late_pass: bool,
     /// Whether the barrier waits for a number of arrivals, or for nothing.
     is_counted: bool,
+    /// Whether the barrier waits for the lanes of a warp that have not ended.
+    is_group: bool,
+    /// What the threads exchange.
+    values: Vec<ExchangedValue>,
+}
+
+/// What a thread learns when it passes a barrier.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Passage {
+    /// The reads on which the arrivals depend.
+    pub(crate) dependencies: EventSet,
+    /// What the threads exchange.
+    pub(crate) values: Vec<ExchangedValue>,
 }
 
 /// What a thread did at a barrier.
@@ -71,6 +84,15 @@ struct Arrival {
     dependencies: EventSet,
 }
 
+/// Whether a thread is one of the lanes of a barrier of a warp, whose number contains the warp and the mask.
+fn is_member(places: &[ThreadPlace], key: Key, thread: usize) -> bool {
+    let place = places.get(thread);
+    let earlier = places.iter().take(thread);
+    let index = earlier.filter(|other| Some(*other) == place).count() as u64;
+    let warp = key.barrier >> 32 & 0xff_ffff;
+    index / 32 == warp && key.barrier >> (index % 32) & 1 == 1
+}
+
 impl Barriers {
     pub(crate) fn new(places: &[ThreadPlace]) -> Self {
         Self {
@@ -88,8 +110,8 @@ impl Barriers {
         let mut is_completed = false;
         for (key, generations) in &mut self.generations {
             for generation in generations.iter_mut() {
-                if generation.is_complete || generation.is_counted || generation.arrivals.is_empty()
-                {
+                let waits_for_count = generation.is_counted && !generation.is_group;
+                if generation.is_complete || waits_for_count || generation.arrivals.is_empty() {
                     continue;
                 }
                 let is_awaited = self.places.iter().enumerate().any(|(thread, place)| {
@@ -102,7 +124,11 @@ impl Barriers {
                         .arrivals
                         .iter()
                         .any(|(other, _)| *other == thread);
-                    place.gpu == key.gpu && group == key.group && !has_arrived && !has_ended(thread)
+                    place.gpu == key.gpu
+                        && group == key.group
+                        && (!generation.is_group || is_member(&self.places, *key, thread))
+                        && !has_arrived
+                        && !has_ended(thread)
                 });
                 if !is_awaited {
                     generation.is_complete = true;
@@ -144,7 +170,7 @@ impl Barriers {
             .count()
     }
 
-    /// Lets an operation of a thread arrive, unless it did. If the thread passes the barrier, returns the reads on which the arrivals depend.
+    /// Lets an operation of a thread arrive, unless it did. Returns whether the thread passes the barrier.
     pub(crate) fn visit(
         &mut self,
         thread: usize,
@@ -153,7 +179,7 @@ impl Barriers {
         event: u32,
         dependencies: &EventSet,
         synchronization: &mut Vec<(u32, u32)>,
-    ) -> Option<EventSet> {
+    ) -> Option<Passage> {
         if let Some(&member) = self.members.get(&(thread, operation)) {
             return self.passes(member, step);
         }
@@ -195,18 +221,19 @@ impl Barriers {
         self.passes(Membership { key, generation }, step)
     }
 
-    /// The reads on which the arrivals of a generation depend, if a thread passes the barrier with it.
-    fn passes(&self, member: Membership, step: &BarrierStep) -> Option<EventSet> {
+    /// Whether a thread passes the barrier with a generation.
+    fn passes(&self, member: Membership, step: &BarrierStep) -> Option<Passage> {
         if !step.waits || step.participants == Participants::Unlimited {
-            return Some(EventSet::new());
+            return Some(Passage::default());
         }
         let generation = self
             .generations
             .get(&member.key)
             .and_then(|generations| generations.get(member.generation))?;
-        generation
-            .is_complete
-            .then(|| generation.dependencies.clone())
+        generation.is_complete.then(|| Passage {
+            dependencies: generation.dependencies.clone(),
+            values: generation.values.clone(),
+        })
     }
 
     /// The first generation that is not complete.
@@ -255,6 +282,13 @@ impl Barriers {
         };
         generation.is_counted =
             !matches!(step.participants, Participants::Cta | Participants::Cluster);
+        generation.is_group = matches!(step.participants, Participants::Group(_));
+        if let Some(bits) = step.exchange {
+            generation.values.push(ExchangedValue {
+                thread: *thread,
+                bits,
+            });
+        }
         generation.lets_late_pass = matches!(step.participants, Participants::AtLeast(_));
         let others = |members: &[(usize, u32)]| -> Vec<u32> {
             members
@@ -264,12 +298,14 @@ impl Barriers {
                 .collect()
         };
         // An arrival synchronizes with the waits of other threads.
-        if step.arrives {
+        if step.arrives && step.orders {
             synchronization.extend(others(&generation.waits).iter().map(|wait| (*event, *wait)));
         }
         if step.waits {
-            let arrivals = others(&generation.arrivals);
-            synchronization.extend(arrivals.iter().map(|arrival| (*arrival, *event)));
+            if step.orders {
+                let arrivals = others(&generation.arrivals);
+                synchronization.extend(arrivals.iter().map(|arrival| (*arrival, *event)));
+            }
             generation.waits.push((*thread, *event));
         }
         if step.arrives {

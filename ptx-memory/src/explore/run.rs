@@ -81,6 +81,7 @@ impl<P: Program> State<P> {
     /// Performs an operation on a barrier. Returns a status if the thread waits.
     fn barrier(
         &mut self,
+        context: &Context<'_, P>,
         thread: usize,
         run: &mut Run<P::Thread>,
         barrier: &BarrierStep,
@@ -92,7 +93,7 @@ impl<P: Program> State<P> {
         };
         let number = self.simple_event(thread, run, event, &barrier.dependencies);
         let operation = run.operation - 1;
-        let passes = self.barriers.visit(
+        let passage = self.barriers.visit(
             thread,
             operation,
             barrier,
@@ -100,8 +101,13 @@ impl<P: Program> State<P> {
             &run.barrier_dependencies,
             &mut self.execution.synchronization,
         );
-        if let Some(dependencies) = passes {
-            run.barrier_dependencies.extend(&dependencies);
+        if let Some(passage) = passage {
+            run.barrier_dependencies.extend(&passage.dependencies);
+            if barrier.exchange.is_some() {
+                context
+                    .program
+                    .exchange(&mut run.state, &passage.values, &passage.dependencies);
+            }
             return None;
         }
         // The next run repeats the step.
@@ -163,7 +169,7 @@ impl<P: Program> State<P> {
                 self.simple_event(thread, run, event, dependencies);
                 None
             }
-            Step::Barrier(barrier) => self.barrier(thread, run, barrier),
+            Step::Barrier(barrier) => self.barrier(context, thread, run, barrier),
             Step::LoopHead(head, iteration) => {
                 self.loop_head(context, thread, run, *head, *iteration)
             }

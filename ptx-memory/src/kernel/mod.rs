@@ -1,10 +1,11 @@
 //! Kernels as programs of the explorer: each thread of a small launch executes the instructions of the kernel.
 //!
 //! Arithmetic is that of `ptx-semantics`, so that an instruction computes here what it computes everywhere in the project. What cannot be explored
-//! is reported: calls, exchanges between the lanes of a warp, matrix instructions, textures and surfaces, and asynchronous copies.
+//! is reported: calls, matrix instructions, textures and surfaces, and asynchronous copies.
 
 mod code;
 mod condition;
+mod exchange;
 mod failures;
 mod mbarrier;
 mod memory;

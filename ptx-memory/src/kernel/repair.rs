@@ -75,7 +75,9 @@ const LEVELS: [&str; 3] = [".cta", ".gl", ".sys"];
 /// The orders that replace `.relaxed`, with their costs.
 const ORDERS: [(&str, u32); 3] = [(".acquire", 1), (".release", 1), (".acq_rel", 3)];
 /// The limits of steps of the explorations of a candidate.
-const STEPS: [u64; 3] = [3_000, 30_000, 300_000];
+const STEPS: [u64; 2] = [3_000, LAST_STEPS];
+/// The limit of steps after which a candidate without failures is taken for a repair that is not proven.
+const LAST_STEPS: u64 = 30_000;
 /// The candidates that are explored after one whose loops are always cut off.
 const MAX_AFTER_BOUNDED: usize = 30;
 /// The candidates that are explored with more steps than the first limit.
@@ -89,8 +91,9 @@ const STRONG_COST: u32 = 2;
 
 impl Kernel<'_> {
     /// Finds the weakest single change, or pair of changes, with which no execution fails. `check` explores a changed source with a limit of steps, and
-    /// returns `None` if the source is not legal; with 0 steps only that is asked. At most `limit` changed sources are explored; those that need many steps come last. If no
-    /// changed source can be explored completely, because a loop is always cut off, the result is one of which no explored execution fails.
+    /// returns `None` if the source is not legal; with 0 steps only that is asked. At most `limit` changed sources are explored; those that need many
+    /// steps come last. If no changed source can be explored completely, because a loop is always cut off or there are too many executions, the result
+    /// is one of which no explored execution fails.
     pub fn repair(
         &self,
         limit: usize,
@@ -121,6 +124,9 @@ impl Kernel<'_> {
                     Verdict::Right => {
                         repair.is_proven = true;
                         return Some(repair);
+                    }
+                    Verdict::Undecided if steps == LAST_STEPS && bounded.is_none() => {
+                        bounded = Some(repair);
                     }
                     Verdict::Undecided => undecided.push(repair.edits),
                     Verdict::Bounded => bounded = bounded.or(Some(repair)),
@@ -257,6 +263,15 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
             .collect();
         changed.join(".")
     };
+    let orders_of = |orders: &[(&'static str, u32)]| -> Vec<(&'static str, u32)> {
+        let is_possible = |order: &str| match words.first() {
+            Some(&"ld") => order == ".acquire",
+            Some(&("st" | "red")) => order == ".release",
+            _ => true,
+        };
+        let orders = orders.iter().copied();
+        orders.filter(|(order, _)| is_possible(order)).collect()
+    };
     let mut result = Vec::new();
     let scopes = if has("membar") {
         &LEVELS[..]
@@ -268,7 +283,9 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
         .position(|scope| has(scope.trim_start_matches('.')));
     let mut orders: Vec<(String, u32)> = vec![(mnemonic.to_owned(), 0)];
     if has("relaxed") {
-        orders.extend(ORDERS.map(|(order, cost)| (replaced(".relaxed", order), cost)));
+        for (order, cost) in orders_of(&ORDERS) {
+            orders.push((replaced(".relaxed", order), cost));
+        }
     } else if has("acquire") && (has("atom") || has("fence")) {
         orders.push((replaced(".acquire", ".acq_rel"), BOTH_COST));
     } else if has("release") && (has("atom") || has("fence")) {
@@ -277,7 +294,7 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
         orders.push((replaced(".acq_rel", ".sc"), FENCE_COST));
     } else if has("volatile") {
         // A volatile operation has system scope; device scope is enough for the threads of a device.
-        for (order, cost) in ORDERS.into_iter().take(2) {
+        for (order, cost) in orders_of(&ORDERS) {
             result.push((
                 replaced(".volatile", &format!("{order}.gpu")),
                 cost + STRONG_COST,
@@ -287,7 +304,7 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
         let (opcode, tail) = mnemonic.split_once('.').unwrap_or((mnemonic, ""));
         let tail = tail.trim_start_matches("weak.");
         for (level, scope) in (1..).zip(SCOPES.iter().take(3)) {
-            for (order, cost) in [(".relaxed", 0)].into_iter().chain(ORDERS) {
+            for (order, cost) in [(".relaxed", 0)].into_iter().chain(orders_of(&ORDERS)) {
                 let text = format!("{opcode}{order}{scope}.{tail}");
                 result.push((text, STRONG_COST + cost + level));
             }
@@ -318,4 +335,40 @@ fn applied(source: &[u8], edits: &[RepairEdit]) -> Option<Vec<u8>> {
     }
     result.extend(source.get(position..)?);
     Some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stronger;
+
+    #[test]
+    fn changes_keep_the_form_of_the_instruction() {
+        let first = |mnemonic: &str| {
+            let mut changes = stronger(mnemonic);
+            changes.sort_by_key(|(_, cost)| *cost);
+            changes.into_iter().map(|(text, _)| text).next()
+        };
+        for (mnemonic, text) in [
+            ("membar.cta", "membar.gl"),
+            ("membar.gl", "membar.sys"),
+            ("fence.acq_rel.cta", "fence.acq_rel.cluster"),
+            ("atom.exch.acquire.gpu.b32", "atom.exch.acquire.sys.b32"),
+            ("ld.global.u32", "ld.relaxed.cta.global.u32"),
+            ("st.volatile.global.u32", "st.release.gpu.global.u32"),
+        ] {
+            assert_eq!(first(mnemonic).as_deref(), Some(text), "{mnemonic}");
+        }
+        for (mnemonic, text) in [
+            ("atom.exch.acquire.gpu.b32", "atom.exch.acq_rel.gpu.b32"),
+            ("red.release.gpu.add.u32", "red.release.sys.add.u32"),
+            ("atom.release.cta.add.u32", "atom.acq_rel.gpu.add.u32"),
+        ] {
+            let changes = stronger(mnemonic);
+            assert!(
+                changes.iter().any(|(change, _)| change == text),
+                "{mnemonic}"
+            );
+        }
+        assert!(stronger("membar.sys").is_empty());
+    }
 }

@@ -7,9 +7,10 @@ use ptx_semantics::internals;
 
 use super::memory::Target;
 use super::variables::{LOCAL_WINDOW, SHARED_STRIDE, SHARED_WINDOW};
-use super::{Kernel, KernelThread, mbarrier};
+use super::{Kernel, KernelThread, exchange, mbarrier};
 use crate::event::ThreadPlace;
-use crate::program::{Program, Step, Update, Value};
+use crate::program::{ExchangedValue, Program, Step, Update, Value};
+use crate::relation::EventSet;
 
 /// The number of instructions that a thread executes between two steps.
 const MAX_WORK: u32 = 1_000_000;
@@ -168,6 +169,7 @@ impl Kernel<'_> {
             Action::Fence => return self.fence(state, facts, guard),
             Action::BarrierSync
             | Action::BarrierArrive
+            | Action::BarrierReduce
             | Action::ClusterArrive
             | Action::ClusterWait => return self.barrier(state, facts, action, guard),
             Action::MbarrierInit
@@ -177,6 +179,7 @@ impl Kernel<'_> {
             | Action::MbarrierComplete
             | Action::MbarrierTest
             | Action::MbarrierWait => return self.mbarrier_step(state, facts, action, guard),
+            _ if exchange::is_exchange(action) => return self.exchange_step(state, facts, guard),
             _ => return self.unsupported(facts),
         }
         state.next += 1;
@@ -364,6 +367,11 @@ impl Program for Kernel<'_> {
             let Some(facts) = self.facts(state) else {
                 return Step::Exit;
             };
+            if state.has_undefined_result {
+                return Step::Unsupported(
+                    "an exchange with a lane that takes no part in it".to_owned(),
+                );
+            }
             let position = (state.next, state.element);
             match self.execute(state, &facts) {
                 Done::Continue => {}
@@ -417,6 +425,20 @@ impl Program for Kernel<'_> {
                 }
                 state.element += 1;
             }
+        }
+    }
+
+    fn exchange(
+        &self,
+        state: &mut KernelThread,
+        values: &[ExchangedValue],
+        dependencies: &EventSet,
+    ) {
+        state.is_at_head = false;
+        if let Some(facts) = self.facts(state)
+            && !self.finish_exchange(state, &facts, values, dependencies)
+        {
+            state.has_undefined_result = true;
         }
     }
 

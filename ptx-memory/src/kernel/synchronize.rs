@@ -88,6 +88,11 @@ impl Kernel<'_> {
                 values.push(value.bits.unwrap_or(0) as u64);
             }
         }
+        // The last source of a reduction is the predicate, which does not select the barrier.
+        let exchange = match action {
+            Action::BarrierReduce => values.pop().map(u128::from),
+            _ => None,
+        };
         let participants = match values.get(1) {
             _ if is_cluster => Participants::Cluster,
             Some(&count) if count < u64::from(self.launch.threads) => {
@@ -98,12 +103,16 @@ impl Kernel<'_> {
         let mut dependencies = state.control.clone();
         dependencies.extend(&guard.dependencies);
         let instruction = state.next as u32;
-        state.next += 1;
+        if exchange.is_none() {
+            state.next += 1;
+        }
         Done::Stop(Step::Barrier(BarrierStep {
             barrier: values.first().copied().unwrap_or(0),
             participants,
             arrives: action != Action::ClusterWait,
-            waits: matches!(action, Action::BarrierSync | Action::ClusterWait),
+            waits: action != Action::BarrierArrive && action != Action::ClusterArrive,
+            exchange,
+            orders: true,
             dependencies,
             instruction,
         }))
@@ -125,17 +134,17 @@ impl Kernel<'_> {
         let mut dependencies = state.control.clone();
         dependencies.extend(&guard.dependencies);
         dependencies.extend(&mask.dependencies);
-        let (_, thread) = self.place_of_thread(state.thread);
-        let lanes = (self.launch.threads - thread / 32 * 32).min(32);
-        let members = bits as u32 & (u32::MAX >> (32 - lanes.clamp(1, 32)));
+        let (warp, members) = self.members(state, bits as u32);
         let instruction = state.next as u32;
         state.next += 1;
         Done::Stop(Step::Barrier(BarrierStep {
             // Named barriers have smaller numbers.
-            barrier: 1 << 63 | u64::from(thread / 32) << 32 | u64::from(members),
+            barrier: 1 << 63 | u64::from(warp) << 32 | u64::from(members),
             participants: Participants::Group(members.count_ones()),
             arrives: true,
             waits: true,
+            exchange: None,
+            orders: true,
             dependencies,
             instruction,
         }))

@@ -34,6 +34,8 @@ pub struct KernelThread {
     pub(super) element: usize,
     /// The number of instructions since the last step.
     pub(super) work: u32,
+    /// Whether the exchange at `next` has no defined result.
+    pub(super) has_undefined_result: bool,
 }
 
 impl KernelThread {
@@ -50,6 +52,7 @@ impl KernelThread {
             heads: Vec::new(),
             element: 0,
             work: 0,
+            has_undefined_result: false,
         }
     }
 

@@ -245,6 +245,8 @@ impl<'a> LitmusProgram<'a> {
             },
             arrives: true,
             waits,
+            exchange: None,
+            orders: true,
             dependencies: state.control.clone(),
             instruction,
         })

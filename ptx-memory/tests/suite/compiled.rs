@@ -290,3 +290,33 @@ fn treiber_stack() {
         unneeded: &[38, 48, 60],
     });
 }
+
+#[test]
+fn queue() {
+    check(&Case {
+        name: "queue",
+        ctas: 2,
+        threads: 1,
+        buffers: 1,
+        assertion: "[queue_param_0+4] == 0 || [queue_param_0+4] == 10",
+        // With one thread that enqueues, no other one moves the tail on.
+        unneeded: &[
+            43, 43, 48, 48, 53, 53, 68, 76, 76, 83, 95, 103, 112, 112, 119, 119, 124, 124,
+        ],
+    });
+}
+
+#[test]
+fn weakened_queue_is_repaired() {
+    check_repairs(&Case {
+        name: "queue",
+        ctas: 2,
+        threads: 1,
+        buffers: 1,
+        assertion: "[queue_param_0+4] == 0 || [queue_param_0+4] == 10",
+        // With one thread that enqueues, no other one moves the tail on.
+        unneeded: &[
+            43, 43, 48, 48, 53, 53, 68, 76, 76, 83, 95, 103, 112, 112, 119, 119, 124, 124,
+        ],
+    });
+}

@@ -258,6 +258,102 @@ ret;"
 }
 
 #[test]
+fn lanes_exchange_values_without_order() {
+    let exchange = |instructions: &str| {
+        let code = format!(
+            ".shared .align 4 .b8 s[64];
+{START}
+shl.b32 %r1, %r9, 2; add.u32 %r4, %r9, 5; setp.eq.u32 %p1, %r9, 1;
+{instructions}
+cvt.u64.u32 %a2, %r1; add.u64 %a3, %a1, %a2;
+st.global.u32 [%a3], %r7;
+ret;"
+        );
+        run_any(1, 2, &[0, 1], &code)
+    };
+    for (instruction, words) in [
+        ("shfl.sync.bfly.b32 %r7, %r4, 1, 31, -1;", [6, 5]),
+        ("shfl.sync.idx.b32 %r7|%p2, %r4, 1, 31, 3;", [6, 6]),
+        ("shfl.sync.up.b32 %r7, %r4, 1, 0, -1;", [5, 5]),
+        ("vote.sync.ballot.b32 %r7, %p1, -1;", [2, 2]),
+        (
+            "vote.sync.any.pred %p2, !%p1, -1; selp.u32 %r7, 1, 0, %p2;",
+            [1, 1],
+        ),
+        (
+            "vote.sync.all.pred %p2, %p1, -1; selp.u32 %r7, 1, 0, %p2;",
+            [0, 0],
+        ),
+        ("match.any.sync.b32 %r7, %r4, -1;", [1, 2]),
+        ("redux.sync.add.u32 %r7, %r4, -1;", [11, 11]),
+        ("elect.sync %r7|%p2, -1; selp.u32 %r7, 7, 8, %p2;", [7, 8]),
+        ("barrier.cta.red.popc.u32 %r7, 0, %p1;", [1, 1]),
+    ] {
+        let explored = exchange(instruction);
+        assert_eq!(explored.statistics.unsupported, None, "{instruction}");
+        assert_eq!(
+            explored.words,
+            BTreeSet::from([words.to_vec()]),
+            "{instruction}"
+        );
+        assert!(!explored.has_race && !explored.is_stuck);
+    }
+    // The lane below the first one of the segment has no value.
+    let undefined = exchange("shfl.sync.down.b32 %r7, %r4, 16, 31, -1;");
+    assert!(undefined.statistics.unsupported.is_some());
+    let through_memory = |meeting: &str| {
+        exchange(&format!(
+            "mov.u32 %r2, s; add.u32 %r3, %r2, %r1;
+st.shared.u32 [%r3], %r4;
+{meeting}
+xor.b32 %r5, %r1, 4; add.u32 %r6, %r2, %r5;
+ld.shared.u32 %r7, [%r6];"
+        ))
+    };
+    assert!(through_memory("shfl.sync.bfly.b32 %r8, %r4, 1, 31, -1;").has_race);
+    assert!(!through_memory("bar.warp.sync -1;").has_race);
+    assert!(!through_memory("barrier.cta.red.popc.u32 %r8, 0, %p1;").has_race);
+}
+
+#[test]
+fn lanes_do_not_wait_for_lanes_that_ended() {
+    let code = format!(
+        "{START}
+setp.ne.u32 %p1, %r9, 0;
+@%p1 bra END;
+bar.warp.sync -1;
+END:
+ret;"
+    );
+    assert!(!run(1, 2, &[], &code).is_stuck);
+}
+
+/// What an atomic operation read before the next write of its thread is ordered with that write, and so is the whole operation that wrote it.
+#[test]
+fn a_counter_is_reset_after_the_last_arrival() {
+    let arrive = |reset: &str| {
+        let code = format!(
+            "{START}
+atom.global.add.u32 %r1, [%a1], 1;
+setp.ne.u32 %p1, %r1, 1;
+@%p1 bra END;
+{reset}
+END:
+ret;"
+        );
+        run(2, 1, &[0], &code)
+    };
+    let right = arrive("st.global.u32 [%a1], 0;");
+    assert!(!right.has_race && right.words == BTreeSet::from([vec![0]]));
+    assert!(
+        arrive("st.global.u16 [%a1+2], 1; ld.global.u32 %r2, [%a1+4];")
+            .words
+            .len()
+            == 1
+    );
+}
+
+#[test]
 fn mbarriers_order_arrivals_and_waits() {
     let pass = |arrive: &str| {
         let code = format!(
@@ -317,6 +413,28 @@ fn accesses_outside_of_buffers_are_faults() {
         &format!("{START} st.global.u32 [%a1+64], 1; ret;"),
     );
     assert_eq!(explored.faults.len(), 1);
+}
+
+#[test]
+fn addresses_in_initializers_are_known() {
+    let text = ".version 8.6\n.target sm_90\n.address_size 64
+.global .u32 first[2] = {3, 7};
+.global .u64 current = generic(first)+4;
+.global .f32 half = 0f3F000000;
+.visible .entry k(.param .u64 p) {
+.reg .b64 %a<3>; .reg .b32 %r<3>;
+ld.param.u64 %a0, [p]; ld.global.u64 %a1, [current]; ld.u32 %r1, [%a1]; ld.global.u32 %r2, [half];
+st.u32 [%a0], %r1; st.u32 [%a0+4], %r2;
+ret;
+}\n";
+    let module = ptx_parse::parse(text.as_bytes()).module;
+    let facts = ModuleFacts::new(&module);
+    let function = facts.function(module.function("k").unwrap()).unwrap();
+    let arguments = vec![KernelArgument::Buffer(KernelBuffer::zeros(8))];
+    let kernel = Kernel::new(function, KernelLaunch::new(1, 1, arguments)).unwrap();
+    let condition = kernel.assertion("[p] == 7 && [p+4] == 0x3f000000").unwrap();
+    let report = kernel.check(&ExploreOptions::default(), &[condition]);
+    assert!(report.counterexamples.is_empty() && report.is_complete());
 }
 
 /// The module of a file of `tests/kernels`.
