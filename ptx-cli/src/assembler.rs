@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use ptx_ir::Module;
 use ptx_isa::Target;
 use ptx_report::function_stats::FunctionStats;
+use ptx_report::occupancy::LaunchSizes;
 use ptx_report::sass::{self, AssemblerMessage, Disassembly};
 
 use crate::commands::check::target;
@@ -114,6 +115,9 @@ impl Assembled {
         let mut functions: Vec<&mut FunctionStats> = functions.collect();
         for function in &mut functions {
             function.ptxas = machine_code.get(&function.name).cloned();
+            if let Some(target) = module.header().target {
+                function.set_launch(target.text(), LaunchSizes::default());
+            }
         }
         if let Some(disassembly) = &self.disassembly {
             sass::apply(module, disassembly, functions);

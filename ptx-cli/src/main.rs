@@ -12,6 +12,7 @@ mod generate;
 mod input;
 mod metrics;
 mod nvdisasm;
+mod occupancy;
 mod output;
 mod ptxas;
 mod query;

@@ -12,6 +12,7 @@ use ptx_report::clean;
 use ptx_report::function_stats::MachineCode;
 use ptx_report::function_stats::{Access, FAMILIES, FunctionStats};
 use ptx_report::labels::{self, Label as _, Labeled};
+use ptx_report::occupancy::KernelOccupancy;
 use ptx_report::sass::SassStats;
 
 /// A number about a function.
@@ -89,6 +90,12 @@ fn ptxas(function: &FunctionStats, value: fn(&MachineCode) -> u64) -> Option<u64
     function.ptxas.as_ref().map(value)
 }
 
+/// The occupancy of a kernel; `None` if only a bound is known, since the launch determines the size of shared memory.
+fn occupancy(function: &FunctionStats) -> Option<&KernelOccupancy> {
+    let occupancy = function.occupancy.as_ref();
+    occupancy.filter(|occupancy| !occupancy.dynamic_shared_unknown)
+}
+
 const PLAIN: &[Plain] = &[
     plain("instructions", "instructions in the text", |f| {
         Some(f.mix.instructions)
@@ -133,6 +140,22 @@ const PLAIN: &[Plain] = &[
     })
     .short("local")
     .bytes(),
+    plain(
+        "occupancy.percent",
+        "warps that a multiprocessor runs at the same time, in percent of those that it can run, rounded down",
+        |f| Some(occupancy(f)?.percent as u64),
+    )
+    .short("occupancy"),
+    plain(
+        "occupancy.blocks",
+        "CTAs that a multiprocessor runs at the same time",
+        |f| Some(occupancy(f)?.occupancy.blocks.into()),
+    ),
+    plain(
+        "occupancy.warps",
+        "warps that a multiprocessor runs at the same time",
+        |f| Some(occupancy(f)?.occupancy.warps.into()),
+    ),
     plain(
         "ptxas.registers",
         "registers of the machine code, with --ptxas",
@@ -476,7 +499,7 @@ mod tests {
 
     fn value(name: &str) -> u64 {
         let module = ptx_parse::parse(
-            b".version 8.0\n.target sm_80\n.entry k(.param .u64 p) { .reg .b64 a; .reg .b32 b<4>;
+            b".version 8.0\n.target sm_80\n.entry k(.param .u64 p) .reqntid 96 { .reg .b64 a; .reg .b32 b<4>;
             .shared .align 4 .b8 s[48];
             ld.param.u64 a, [p]; ld.global.v4.b32 {b0, b1, b2, b3}, [a]; ld.global.b32 b0, [a];
             l: st.global.b32 [a], b1; bar.sync 0; bra l; }",
@@ -504,6 +527,9 @@ mod tests {
             ("memory.global.read.4", 1),
             ("families.movement", 4),
             ("families.float", 0),
+            ("occupancy", 98),
+            ("occupancy.blocks", 21),
+            ("occupancy.warps", 63),
         ] {
             assert_eq!(value(name), expected, "{name}");
         }

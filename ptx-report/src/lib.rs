@@ -37,6 +37,7 @@ pub mod function_stats;
 pub mod function_values;
 pub mod instruction_facts;
 pub mod labels;
+pub mod launch_estimate;
 #[doc(hidden)]
 pub mod launch_log;
 pub mod occupancy;

@@ -13,12 +13,14 @@ use crate::assembler::{Assembler, Depth};
 use crate::format::{FormatOptions, TextOrJson};
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
+use crate::occupancy::LaunchOptions;
 use crate::output::{self, Out, Status};
 use crate::select::{Fields, Selection};
 use count::Stats;
 use ptx_ir::Limits;
 use ptx_report::SCHEMA;
 use ptx_report::environment::Environment;
+use ptx_report::occupancy::LaunchSizes;
 use table::Sort;
 
 /// Report statistics of files and functions: instructions, loops, memory, barriers, live registers, requirements
@@ -34,6 +36,7 @@ Examples:
   ptxkit stats --sort instructions kernel.ptx
   ptxkit stats --function 'gemm*' kernel.ptx
   ptxkit stats --mnemonics --json build/
+  ptxkit stats --details --block 256 --shared 65536 kernel.ptx
   ptxkit stats --ptxas /usr/local/cuda/bin/ptxas kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -56,6 +59,8 @@ pub(crate) struct Args {
     /// Order of the functions; numbers in descending order
     #[arg(long, value_enum, default_value_t = Sort::File, value_name = "KEY")]
     sort: Sort,
+    #[command(flatten)]
+    launch: LaunchOptions,
     #[command(flatten)]
     assembler: Assembler,
     /// Also count machine instructions, with nvdisasm
@@ -94,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             Some(_) => compile(args, &source, &mut stats),
             None => Ok(Ok(())),
         };
+        set_launch(&mut stats, args.launch.sizes());
         (source.name, stats, chosen, compiled)
     };
     let mut used = Vec::new();
@@ -121,6 +127,17 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     out.flush()?;
     fields.iter().try_for_each(Selection::check)?;
     Ok(status)
+}
+
+/// Computes the occupancy of the kernels with the sizes of a launch.
+fn set_launch(stats: &mut Stats, launch: LaunchSizes) {
+    let target = stats.header.as_ref().and_then(|header| header.target);
+    let Some(target) = target.map(str::to_owned) else {
+        return;
+    };
+    for function in stats.per_function.iter_mut().flatten() {
+        function.set_launch(&target, launch);
+    }
 }
 
 /// Adds the figures of the machine code; the inner error says why they are missing.

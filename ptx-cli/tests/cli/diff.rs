@@ -70,11 +70,12 @@ fn instructions_metrics_and_declarations() {
 kernel k(int*)
 - directive .maxntid: .maxntid 128, 1, 1
 + directive .maxntid: .maxntid 256, 1, 1
-  instructions            5  6  +1 (+20.0 %)
-  blocks                  1  2  +1 (+100.0 %)
-  pressure.max_b32_units  3  4  +1 (+33.3 %)
-  families.integer        1  2  +1 (+100.0 %)
-  pressure.by_class.b32   1  2  +1 (+100.0 %)
+  instructions             5  6  +1 (+20.0 %)
+  blocks                   1  2  +1 (+100.0 %)
+  pressure.max_b32_units   3  4  +1 (+33.3 %)
+  occupancy.blocks        16  8  -8 (-50.0 %)
+  families.integer         1  2  +1 (+100.0 %)
+  pressure.by_class.b32    1  2  +1 (+100.0 %)
 @@ -11,3 +10,4 @@
     ld.global.u32 %r1, [%rd1]; // k.cu:3:5
 -   add.s32 %r2, %r1, 1;

@@ -528,3 +528,36 @@ fn the_example_of_the_documentation_is_read() {
     let run = run(&folder, &["check", "a.ptx"]);
     assert!(run.err.starts_with("ptxkit: known.json: "), "{}", run.err);
 }
+
+#[test]
+fn occupancy() {
+    let folder = folder("gate_occupancy");
+    // 96 threads, and 4096 bytes of static shared memory, of which 1024 more are reserved: 21 CTAs for 64 warps.
+    let sizes = ["--block", "96", "--function", "_Z4gemmPf"];
+    let limited = |limit: &str| gate(&folder, &[&["--min", limit], &sizes[..]].concat());
+    assert_eq!(limited("occupancy.blocks=21").status, 0);
+    let below = limited("occupancy.blocks=22");
+    assert_eq!(below.status, 1);
+    assert!(
+        below.out.contains("is 21, expected at least 22"),
+        "{}",
+        below.out
+    );
+    // Dynamic shared memory leaves three.
+    let with_dynamic = [&sizes[..], &["--shared", "65536"]].concat();
+    let run = gate(
+        &folder,
+        &[&["--min", "occupancy=15"], &with_dynamic[..]].concat(),
+    );
+    assert_eq!(run.status, 1);
+    assert!(
+        run.out.contains("is 14, expected at least 15"),
+        "{}",
+        run.out
+    );
+    let unknown = gate(
+        &folder,
+        &["--min", "occupancy=1", "--function", "_Z4gemmPf"],
+    );
+    assert!(unknown.out.contains("is unknown"), "{}", unknown.out);
+}

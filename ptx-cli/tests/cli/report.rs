@@ -329,3 +329,46 @@ fn what_is_missing_is_said() {
         assert!(run.status == 1 && !run.out.is_empty());
     }
 }
+
+#[test]
+fn estimates_of_launches() {
+    let text = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.entry k(.param .u64 k_p, .param .u32 k_n) .reqntid 128
+{
+    .reg .pred p; .reg .b32 i, n; .reg .b64 a; .reg .f32 f;
+    ld.param.u64 a, [k_p];
+    ld.param.u32 n, [k_n];
+    mov.u32 i, 0;
+loop:
+    ld.global.f32 f, [a];
+    add.u32 i, i, 1;
+    setp.lt.u32 p, i, n;
+    @p bra loop;
+    ret;
+}
+";
+    let folder = Folder::new("report_estimate");
+    let file = folder.file("k.ptx", text);
+    let report = |arguments: &[&str]| ptx(&[&["report", &file], arguments].concat());
+    let json = report(&["--grid", "132", "--arg", "n=100", "--format", "json"]);
+    let estimate = objects(&json.out)[0]["functions"][0]["estimate"].clone();
+    // Four warps in each of 132 CTAs.
+    assert_eq!(estimate["instructions"], 132 * 4 * (3 + 4 * 100 + 1));
+    assert_eq!(estimate["device"], "H100 SXM5");
+    assert_eq!(estimate["exact"], true);
+    let run = report(&["--grid", "132"]);
+    for expected in ["132 CTAs on H100 SXM5", "about", "unknown: n"] {
+        let words: Vec<&str> = run.out.split_whitespace().collect();
+        assert!(
+            words.join(" ").contains(expected),
+            "{expected}: {}",
+            run.out
+        );
+    }
+    let run = report(&["--grid", "132", "--device", "abacus"]);
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("RTX 4090"), "{}", run.err);
+}

@@ -192,6 +192,22 @@ const REPORT: &str = "#!/bin/sh\n\
     echo '    16 bytes stack frame, 24 bytes spill stores, 8 bytes spill loads' >&2\n\
     echo 'ptxas info    : Used 28 registers, used 1 barriers' >&2\n";
 
+#[test]
+fn occupancy() {
+    let folder = Folder::new("stats_occupancy");
+    let file = folder.file("a.ptx", LOOPS);
+    let blocks = |arguments: &[&str]| {
+        let run = ptx(&[&["stats", "--json", &file], arguments].concat());
+        objects(&run.out)[0]["per_function"][0]["occupancy"]["blocks"].clone()
+    };
+    assert_eq!(blocks(&[]), serde_json::Value::Null);
+    assert_eq!(blocks(&["--block", "256"]), 8);
+    assert_eq!(blocks(&["--block", "256", "--shared", "65536"]), 2);
+    let run = ptx(&["stats", "--details", "--block", "256", &file]);
+    let line = "  Occupancy       8 CTAs, 64 of 64 warps (100.0 %)";
+    assert!(run.out.contains(line), "{}", run.out);
+}
+
 #[cfg(unix)]
 #[test]
 fn figures_of_ptxas() {

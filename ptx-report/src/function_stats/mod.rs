@@ -20,6 +20,7 @@ use crate::clean;
 use crate::current_text::CurrentText;
 use crate::demangle::demangle;
 use crate::labels::Labeled;
+use crate::occupancy::{KernelOccupancy, LaunchSizes};
 use crate::requirements::{Minimal, Pair};
 use crate::sass::{AssemblerMessage, SassStats};
 pub use mix::{Access, FAMILIES, Mix, family};
@@ -62,6 +63,9 @@ pub struct FunctionStats {
     pub dynamic_shared: bool,
     /// The size of variables in local memory in bytes.
     pub local_bytes: u64,
+    /// The CTAs and warps that a multiprocessor runs at the same time; absent if the limits of the target or the size of a CTA are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<KernelOccupancy>,
     /// The lowest target of each architecture family with the lowest PTX version.
     pub requires: Vec<Pair>,
     /// The metrics that ptxas reports, with --ptxas.
@@ -171,6 +175,24 @@ pub struct Callee {
 }
 
 impl FunctionStats {
+    /// Computes the occupancy of a kernel on a target with the sizes of a launch and, if they are known, the registers that ptxas allocates.
+    ///
+    /// ```
+    /// use ptx_report::function_stats::collect;
+    /// use ptx_report::occupancy::LaunchSizes;
+    /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }";
+    /// let module = ptx_parse::parse(text).module;
+    /// let mut kernel = collect(&module, |_| true).remove(0);
+    /// assert_eq!(kernel.occupancy, None);
+    /// let mut launch = LaunchSizes::default();
+    /// launch.block = Some(256);
+    /// kernel.set_launch("sm_80", launch);
+    /// assert_eq!(kernel.occupancy.unwrap().occupancy.warps, 64);
+    /// ```
+    pub fn set_launch(&mut self, target: &str, launch: LaunchSizes) {
+        self.occupancy = KernelOccupancy::new(self, target, launch);
+    }
+
     /// The name for display.
     #[must_use]
     pub fn title(&self) -> &str {
@@ -264,7 +286,7 @@ impl ModuleContext<'_> {
             }
         }
         let max_depth = loops.iter().map(|counted| counted.stats.depth).max();
-        FunctionStats {
+        let mut stats = FunctionStats {
             name: clean(module.name(function.name)).into_owned(),
             demangled: demangle(module.name(function.name)),
             kind: Labeled(function.kind),
@@ -281,9 +303,14 @@ impl ModuleContext<'_> {
             dynamic_shared: dynamic_shared::is_used(module, body),
             local_bytes: bytes_of(body.declarations(), body.pool(), StateSpace::Local),
             requires: self.requirements.get(&id).cloned().unwrap_or_default(),
+            occupancy: None,
             ptxas: None,
             sass: None,
+        };
+        if let Some(target) = module.header().target {
+            stats.set_launch(target.text(), LaunchSizes::default());
         }
+        stats
     }
 
     /// The loops before their instructions are counted, outer ones before inner ones.

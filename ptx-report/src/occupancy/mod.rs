@@ -39,10 +39,8 @@ impl MultiprocessorLimits {
     /// The limits for a target: `sm_90a`.
     #[must_use]
     pub fn of_target(target: &str) -> Option<Self> {
-        let digits = target.strip_prefix("sm_")?;
-        let digits = digits.trim_end_matches(|c: char| !c.is_ascii_digit());
-        let number: u32 = digits.parse().ok()?;
-        Self::of(number / 10, number % 10)
+        let (major, minor) = capability_of_target(target)?;
+        Self::of(major, minor)
     }
 
     /// The most shared memory in bytes of a CTA.
@@ -50,6 +48,14 @@ impl MultiprocessorLimits {
     pub const fn shared_of_block(&self) -> u32 {
         self.shared - self.reserved_shared
     }
+}
+
+/// The major and minor number of the compute capability of a target.
+pub(crate) fn capability_of_target(target: &str) -> Option<(u32, u32)> {
+    let digits = target.strip_prefix("sm_")?;
+    let digits = digits.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let number: u32 = digits.parse().ok()?;
+    Some((number / 10, number % 10))
 }
 
 /// The resources that a CTA of a kernel needs.

@@ -57,6 +57,7 @@ impl Reporter<'_> {
             line: self.module_context.lines.position(start).line,
             stats: self.module_context.function(&analysis),
             occupancy: None,
+            estimate: None,
             parameter_bytes: parameter_bytes(module, id),
             synchronization: Synchronization::new(&function),
             loops: work::loops(&function, work),

@@ -24,6 +24,7 @@ use crate::SCHEMA;
 use crate::control_flow::Outline;
 use crate::current_text::CurrentText;
 use crate::function_stats::{FunctionStats, ModuleContext};
+use crate::launch_estimate::{Launch, LaunchEstimate};
 use crate::occupancy::{KernelOccupancy, LaunchSizes};
 
 pub use accesses::Access;
@@ -66,6 +67,9 @@ pub struct Function {
     pub stats: FunctionStats,
     /// The CTAs and warps that a multiprocessor runs at the same time; `None` if the limits of the target or the size of a CTA are not known.
     pub occupancy: Option<KernelOccupancy>,
+    /// What a launch takes on a device, if one was given and the number of threads of a CTA is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<LaunchEstimate>,
     /// The size of its parameters in bytes; `None` if the size of one is unknown.
     pub parameter_bytes: Option<u64>,
     /// Barriers, mbarrier objects and fences.
@@ -131,7 +135,26 @@ impl Report {
     pub fn set_launch(&mut self, launch: LaunchSizes) {
         let target = self.target.as_deref().unwrap_or_default();
         for function in &mut self.functions {
-            function.occupancy = KernelOccupancy::new(&function.stats, target, launch);
+            function.stats.set_launch(target, launch);
+            // The report has it beside the statistics.
+            function.occupancy = function.stats.occupancy.take();
+        }
+    }
+
+    /// Estimates what a launch of each kernel takes, after the sizes of the launch are [set](Self::set_launch).
+    ///
+    /// ```
+    /// use ptx_report::launch_estimate::{Device, Launch};
+    /// use ptx_report::report::Report;
+    /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() .reqntid 256 { ret; }";
+    /// let module = ptx_parse::parse(text).module;
+    /// let mut report = Report::new("a.ptx", &module, |_| true);
+    /// report.set_estimate(&Launch::new(Device::of_target("sm_80").unwrap(), 108 * 4));
+    /// assert_eq!(report.functions[0].estimate.as_ref().unwrap().waves, Some(0.5));
+    /// ```
+    pub fn set_estimate(&mut self, launch: &Launch) {
+        for function in &mut self.functions {
+            function.estimate = LaunchEstimate::new(function, launch);
         }
     }
 

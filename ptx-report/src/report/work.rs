@@ -13,6 +13,7 @@ use super::context::FunctionContext;
 use crate::clean;
 use crate::function_values::TripCount;
 use crate::labels::Labeled;
+use crate::launch_estimate::Formula;
 
 /// The work of a warp.
 #[derive(Clone, Debug, Serialize)]
@@ -73,6 +74,9 @@ pub struct Factor {
     pub form: Option<String>,
     /// Whether the factor is the trip count minus one.
     pub without_last: bool,
+    /// The trip count, if it is not constant.
+    #[serde(skip)]
+    pub(crate) formula: Option<Formula>,
 }
 
 /// Work that is repeated as often as the product of some trip counts.
@@ -172,6 +176,10 @@ impl Factor {
             header: header.map_or(0, |h| h.as_u32()),
             form: function.trip_count(factor.of).map(|count| count.form),
             without_last: factor.without_last,
+            formula: function.values.and_then(|values| {
+                let count = values.values().trip_count(factor.of)?;
+                Formula::new(count, &values.text(function.names))
+            }),
         }
     }
 }

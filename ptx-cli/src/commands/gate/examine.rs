@@ -17,6 +17,7 @@ use crate::query::visit;
 use crate::render::json::Measured;
 use ptx_report::clean;
 use ptx_report::function_stats::{self, FunctionStats};
+use ptx_report::occupancy::LaunchSizes;
 use ptx_report::warnings::Allowed;
 
 /// The rules that files are compared with.
@@ -24,6 +25,7 @@ pub(super) struct Gate<'a> {
     pub(super) sections: &'a [Section],
     pub(super) functions: &'a Functions,
     pub(super) assembler: &'a Assembler,
+    pub(super) launch: LaunchSizes,
 }
 
 /// A finding of the gate.
@@ -135,6 +137,11 @@ impl Gate<'_> {
                 .measure(module, functions.iter_mut(), depth)?;
             if let Err(refusal) = measured {
                 return Ok(Some(refusal));
+            }
+        }
+        if let Some(target) = module.header().target {
+            for function in &mut functions {
+                function.set_launch(target.text(), self.launch);
             }
         }
         for ((id, limits), function) in limited.iter().zip(&functions) {

@@ -11,6 +11,7 @@ use crate::config::ConfigFile;
 use crate::functions::Functions;
 use crate::input::{self, Files};
 use crate::metrics;
+use crate::occupancy::LaunchOptions;
 use crate::output::{self, Out, Status};
 use examine::Gate;
 use rules::{Amount, Bound, Denied, Limit, Section};
@@ -43,6 +44,8 @@ pub(crate) struct Args {
     #[arg(long)]
     allow_no_match: bool,
     #[command(flatten)]
+    launch: LaunchOptions,
+    #[command(flatten)]
     assembler: Assembler,
     #[command(flatten)]
     reporting: Reporting,
@@ -65,6 +68,7 @@ Examples:
   ptxkit gate --max pressure=64 --max shared=48K kernel.ptx
   ptxkit gate --deny 'ld.generic in loops' --function 'gemm*' build/
   ptxkit gate --ptxas /usr/local/cuda/bin/ptxas --max spills=0 --min sass.LDG.128=4 kernel.ptx
+  ptxkit gate --min occupancy=50 --block 256 --shared 65536 kernel.ptx
   ptxkit gate --format github build/            the rules of ptxkit.toml",
         metrics::help()
     )
@@ -81,6 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         sections: &sections,
         functions: &args.functions,
         assembler: &args.assembler,
+        launch: args.launch.sizes(),
     };
     let mut matched = vec![false; sections.len()];
     let mut used = Vec::new();

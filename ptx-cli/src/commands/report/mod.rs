@@ -1,5 +1,6 @@
 //! `ptxkit report`: the factors that limit the performance of functions.
 
+mod estimate;
 mod html;
 mod profile;
 mod text;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use ptx_report::demangle::short_text;
+use ptx_report::launch_estimate::{DEVICES, Device, Launch};
 use ptx_report::occupancy::LaunchSizes;
 use ptx_report::report::{Function, Report};
 
@@ -18,6 +20,7 @@ use crate::assembler::{Assembler, Depth};
 use crate::format::{FormatOptions, OutputFormat, of_extension};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
+use crate::occupancy::LaunchOptions;
 use crate::output::{self, Out, Status};
 use crate::render::tally;
 use crate::replace::replace_file;
@@ -41,6 +44,7 @@ Examples:
   ptxkit report kernel.ptx -o report.html          an interactive page that works offline
   ptxkit report --kernel 'gemm*' kernel.ptx
   ptxkit report --block 256 --shared 65536 kernel.ptx
+  ptxkit report --block 256 --grid 4096 --arg n=1000 --device H100 kernel.ptx
   ptxkit report --ptxas ptxas --sass kernel.ptx -o report.html       with the machine code
   ptxkit report --profile counts.json kernel.ptx -o report.html      with counts of `ptxkit run --profile --json`
   ptxkit report --format json build/ | jq '.functions[].work.total.intensity'")]
@@ -51,12 +55,17 @@ pub(crate) struct Args {
     functions: Functions,
     #[command(flatten)]
     format: FormatOptions<Format>,
-    /// The number of threads of a CTA, for the occupancy [default: that of .reqntid or .maxntid]
-    #[arg(long, value_name = "THREADS", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    block: Option<u32>,
-    /// The number of bytes of dynamic shared memory, for the occupancy
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=1 << 20))]
-    shared: Option<u64>,
+    #[command(flatten)]
+    launch: LaunchOptions,
+    /// Estimate what a launch of this many CTAs takes: waves, work, and the time that each resource needs
+    #[arg(long, value_name = "CTAS", value_parser = clap::value_parser!(u64).range(1..1 << 40))]
+    grid: Option<u64>,
+    /// With --grid: the value of an integer parameter, on which trip counts depend. May be repeated
+    #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = argument, requires = "grid")]
+    arguments: Vec<(String, i64)>,
+    /// With --grid: the device, such as "H100" or "RTX 4090" [default: one with the compute capability of the target]
+    #[arg(long, value_name = "NAME", value_parser = device, requires = "grid")]
+    device: Option<&'static Device>,
     /// With HTML: show what `ptxkit run --profile --json` or `ptxkit exec --profile` counted beside the static numbers
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
@@ -79,6 +88,24 @@ enum Format {
     Json,
     /// A page with all functions, which works offline
     Html,
+}
+
+/// A number with the name of a parameter: `n=4096`.
+fn argument(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("expected NAME=VALUE, such as n=4096")?;
+    let value = value
+        .parse()
+        .map_err(|_| format!("`{value}` is not an integer"))?;
+    Ok((name.to_owned(), value))
+}
+
+fn device(name: &str) -> Result<&'static Device, String> {
+    Device::named(name).ok_or_else(|| {
+        let names: Vec<&str> = DEVICES.iter().map(|device| device.name).collect();
+        format!("known devices are {}", names.join(", "))
+    })
 }
 
 /// The extensions of output files with the formats that they select.
@@ -109,8 +136,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let (mut used, mut reports, mut written) = (Vec::new(), Vec::new(), Vec::new());
-    let mut launch = LaunchSizes::default();
-    (launch.block, launch.dynamic_shared) = (args.block, args.shared);
+    let launch = args.launch.sizes();
     let profile = match &args.profile {
         Some(path) => Profile::read(path)?,
         None => Profile::default(),
@@ -235,6 +261,19 @@ fn report(
     }
     // After the registers that `ptxas` allocates are known.
     report.set_launch(launch);
+    if let Some(grid) = args.grid {
+        match args.device.or_else(|| Device::of_target(report.target.as_deref()?)) {
+            Some(device) => {
+                let mut launch = Launch::new(device, grid);
+                launch.arguments.clone_from(&args.arguments);
+                report.set_estimate(&launch);
+            }
+            None => warnings.push(
+                "no device with the compute capability of the target is known: name one with --device"
+                    .to_owned(),
+            ),
+        }
+    }
     let code = match format {
         Format::Html => {
             let file = source.origin.file();

@@ -10,12 +10,13 @@ use ptx_isa::StateSpace;
 use ptx_report::counted;
 use ptx_report::function_stats::FunctionStats;
 use ptx_report::function_values::Coalescing;
-use ptx_report::occupancy::{KernelOccupancy, MOST_REGISTERS, Occupancy, RegisterOrigin};
 use ptx_report::report::{
     Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
 };
 
+use super::estimate::estimate_text;
 use crate::fitted_table::wrapped;
+use crate::occupancy::{excess_registers, occupancy_text};
 use crate::output::{self, align_right, table, write_table};
 
 /// The length at which forms are cut.
@@ -117,11 +118,7 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
     let peak = curve
         .peak_line
         .map(|line| location(line, curve.peak_source.as_deref()));
-    let excess = if stats.pressure.max_b32_units > MOST_REGISTERS {
-        format!("; a thread has {MOST_REGISTERS}, so ptxas may spill some to local memory")
-    } else {
-        String::new()
-    };
+    let excess = excess_registers(stats.pressure.max_b32_units);
     let live = format!(
         "at most {} of 32 bits ({}), {}{excess}",
         stats.pressure.max_b32_units,
@@ -151,7 +148,19 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
         ),
         (
             "occupancy",
-            function.occupancy.as_ref().map_or(String::new(), occupancy),
+            function
+                .occupancy
+                .as_ref()
+                .map_or(String::new(), occupancy_text),
+        ),
+        (
+            "launch",
+            function
+                .estimate
+                .as_ref()
+                .map_or(String::new(), |estimate| {
+                    estimate_text(estimate, &stats.name)
+                }),
         ),
         ("machine code", machine_code(stats)),
         ("barriers", synchronization(&function.synchronization)),
@@ -173,46 +182,6 @@ fn shared(function: &Function) -> String {
         (0, true) => "dynamic: the launch determines the size".to_owned(),
         (bytes, true) => format!("{}, and dynamic", byte_count(Some(bytes))),
     }
-}
-
-/// `2 CTAs, 8 of 64 warps (12.5 %) …`
-fn occupancy(occupancy: &KernelOccupancy) -> String {
-    let Occupancy {
-        blocks,
-        warps,
-        most_warps,
-        limiters,
-        ..
-    } = &occupancy.occupancy;
-    let at_most = if occupancy.dynamic_shared_unknown {
-        "at most "
-    } else {
-        ""
-    };
-    let limiters: Vec<&str> = limiters.iter().map(|limiter| limiter.text()).collect();
-    let registers = match occupancy.registers_from {
-        RegisterOrigin::Ptxas => "registers",
-        _ => "live registers",
-    };
-    let mut text = format!(
-        "{at_most}{}, {warps} of {most_warps} warps ({:.1} %), limited by {}: {} threads, {} {registers}, {} of shared memory",
-        counted(*blocks as usize, "CTA"),
-        occupancy.percent,
-        limiters.join(" and "),
-        occupancy.needs.threads,
-        occupancy.needs.registers,
-        byte_count(Some(occupancy.needs.shared_bytes)),
-    );
-    if occupancy.dynamic_shared_unknown {
-        text += " without dynamic shared memory";
-    }
-    if let Some(registers) = occupancy.registers_for_more {
-        text += &format!("; one more CTA with {registers} registers");
-    }
-    if let Some(bytes) = occupancy.shared_bytes_for_more {
-        text += &format!("; one more CTA with {bytes} B of shared memory");
-    }
-    text
 }
 
 /// The column at which the text of a fact begins.

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::table::facts;
+use crate::occupancy::{excess_registers, occupancy_text};
 use crate::output::{self, align_right, table, write_table};
 use ptx_report::counted;
 use ptx_report::function_stats::{
@@ -66,6 +67,14 @@ pub(super) fn write(out: &mut impl Write, stats: &FunctionStats) -> io::Result<(
             ("Local memory", bytes(stats.local_bytes)),
             ("Live registers", registers(&stats.pressure)),
             (
+                "Occupancy",
+                stats
+                    .occupancy
+                    .as_ref()
+                    .map(occupancy_text)
+                    .unwrap_or_default(),
+            ),
+            (
                 "Machine code (ptxas)",
                 stats.ptxas.as_ref().map(machine_code).unwrap_or_default(),
             ),
@@ -112,10 +121,11 @@ fn registers(pressure: &Pressure) -> String {
         .map(|(class, count)| format!("{class} {count}"))
         .collect();
     let maximum = format!("at most {} of 32 bits", pressure.max_b32_units);
+    let excess = excess_registers(pressure.max_b32_units);
     if classes.is_empty() {
         maximum
     } else {
-        format!("{maximum} ({})", classes.join(", "))
+        format!("{maximum} ({}){excess}", classes.join(", "))
     }
 }
 
