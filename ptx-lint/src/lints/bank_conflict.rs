@@ -99,7 +99,7 @@ fn unknown_stride_finding(cx: &FunctionContext<'_>, access: &Access) -> Option<F
     if request.degree() < LEAST_UNKNOWN_DEGREE || !values.is_kernel() {
         return None;
     }
-    // The likelihood of other numbers is unknown.
+    // How likely other numbers are is unknown.
     let symbol = values.symbol(stride.symbol)?;
     if !matches!(
         symbol,

@@ -255,7 +255,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     if is_vector && is_half {
         return None;
     }
-    // Lanes with the same address need fewer sectors: as many as for separate elements are not many.
+    // Where lanes share addresses, no more sectors than separate elements fill are acceptable.
     let sectors = lanes.sectors_above(least_sectors.max(lanes.separate_sectors()))?;
     let reason = match stride {
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
