@@ -40,6 +40,54 @@ pub(super) fn check(
         }
     }
     check_loops_without_waits(events, analysis, violations);
+    check_products_without_waits(events, analysis, violations);
+}
+
+/// Adds the first copy in each loop that commits products of a warpgroup, never waits for them, and copies to the variable that contains their matrices.
+fn check_products_without_waits(
+    events: &Events,
+    analysis: &FunctionDataflow<'_>,
+    violations: &mut Vec<Violation>,
+) {
+    let loops = analysis.loops();
+    let mut seen: Vec<LoopId> = Vec::new();
+    let operations = || events.operations.iter();
+    for product in operations().filter(|o| o.mechanism == Mechanism::Warpgroup) {
+        let Some(inner) = loops.innermost(product.block) else {
+            continue;
+        };
+        if seen.len() >= MOST || seen.contains(&inner) {
+            continue;
+        }
+        seen.push(inner);
+        let mut events_of_loop = events
+            .all()
+            .filter(|event| loops.contains(inner, event.block));
+        let has_commit = events_of_loop
+            .clone()
+            .any(|event| matches!(event.kind, Kind::Commit(Mechanism::Warpgroup)));
+        let has_wait = events_of_loop
+            .any(|event| matches!(event.kind, Kind::Wait(Mechanism::Warpgroup, _) | Kind::Call));
+        if !has_commit || has_wait {
+            continue;
+        }
+        let copy = operations().find(|copy| {
+            let destination = copy.destination.and_then(|place| place.root);
+            matches!(copy.mechanism, Mechanism::Copies | Mechanism::Mbarrier)
+                && loops.contains(inner, copy.block)
+                && destination.is_some()
+                && product
+                    .matrices
+                    .iter()
+                    .any(|matrix| matrix.root == destination)
+        });
+        violations.extend(copy.map(|copy| Violation {
+            inst: copy.inst,
+            rule: Rule::ReadNotFinished,
+            certainty: Certainty::Possible,
+            cause: Some(product.inst),
+        }));
+    }
 }
 
 /// Adds the first access in each loop that starts copies and never waits for them: a read of a destination, or a write to a source.

@@ -21,10 +21,10 @@ impl Machine<'_> {
     pub(super) fn problem_of_waits(&self) -> Option<Problem> {
         self.objects.waits.iter().find_map(|(key, waited)| {
             let object = self.objects.by_address.get(&key.address)?;
-            let copies_of_others = object.copying_warps & !(1 << key.warp.min(31));
+            let copies_of_further_warps = object.copying_warps & !(1 << key.warp.min(31));
             let kind = if waited.is_early
-                && copies_of_others == object.copying_warps
-                && copies_of_others != 0
+                && copies_of_further_warps == object.copying_warps
+                && copies_of_further_warps != 0
             {
                 ProblemKind::EarlyWait
             } else if waited.is_repeated && waited.phases < object.phase {
@@ -58,10 +58,10 @@ impl Machine<'_> {
             let was_used = object.arrival.is_some();
             (!lacks_bytes, !is_partial, was_used, *stmt)
         })?;
-        let others = waits()
-            .filter(|(other, at)| *at == address && *other != stmt)
-            .map(|(other, _)| (other, Relation::Waits));
-        let mut related: Vec<_> = others.collect();
+        let further_waits = waits()
+            .filter(|(wait, awaited)| *awaited == address && *wait != stmt)
+            .map(|(wait, _)| (wait, Relation::Waits));
+        let mut related: Vec<_> = further_waits.collect();
         related.push((object.initialization, Relation::Initializes));
         if object.pending <= 0 {
             let missing = object.bytes?;
@@ -99,11 +99,11 @@ impl Machine<'_> {
         // Without exceptions, threads of a barrier for all threads wait for those that wait elsewhere.
         let (stmt, barrier) = waits().find(|(_, barrier)| *barrier != CLUSTER)?;
         let state = self.barriers.0.get(&barrier)?;
-        let mut others: Vec<_> = waits()
-            .filter(|(other, number)| *number == barrier && *other != stmt)
-            .map(|(other, _)| (other, Relation::Waits))
+        let mut further_waits: Vec<_> = waits()
+            .filter(|(wait, number)| *number == barrier && *wait != stmt)
+            .map(|(wait, _)| (wait, Relation::Waits))
             .collect();
-        others.dedup();
+        further_waits.dedup();
         Some(Problem {
             stmt,
             kind: ProblemKind::BarrierNeverCompletes {
@@ -111,7 +111,7 @@ impl Machine<'_> {
                 count: state.expected(&self.live),
                 arrived: state.threads(),
             },
-            related: others,
+            related: further_waits,
         })
     }
 }

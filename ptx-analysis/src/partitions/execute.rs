@@ -8,6 +8,7 @@ use ptx_isa::{Action, SpecialReg, StateSpace};
 use ptx_semantics::{Place, evaluate};
 
 use super::machine::{Machine, WINDOW};
+use super::memory::{shared_load, shared_store};
 use super::values::{LANES, LaneMask, Value, lanes};
 use crate::values::VariableRef;
 
@@ -70,10 +71,10 @@ impl Machine<'_> {
     pub(super) fn operand(&self, index: usize, facts: Facts<'_>, operand: Operand) -> Value {
         let body = self.function.body();
         if let Some(number) = body.pool().integer(operand) {
-            return Value::Same(number as u64);
+            return Value::Uniform(number as u64);
         }
         if let Some(variable) = VariableRef::of(operand) {
-            return Value::Same(variable_address(variable));
+            return Value::Uniform(variable_address(variable));
         }
         if let Operand::Address(id) = operand {
             let Some(address) = body.pool().address(id) else {
@@ -96,6 +97,10 @@ impl Machine<'_> {
 
     /// Executes an instruction that computes registers.
     pub(super) fn compute(&mut self, index: usize, facts: Facts<'_>) {
+        if let Some(store) = shared_store(facts) {
+            self.store_shared(index, facts, &store);
+            return;
+        }
         let Some(mask) = self.guarded_lanes(index, facts) else {
             let written: Vec<_> = facts.writes().chain(facts.conditional_writes()).collect();
             for place in written {
@@ -105,6 +110,10 @@ impl Machine<'_> {
             return;
         };
         if mask == 0 {
+            return;
+        }
+        if let Some(load) = shared_load(facts) {
+            self.load_shared(index, facts, &load, mask);
             return;
         }
         if let Some(value) = self.special_result(index, facts, mask) {
@@ -149,12 +158,12 @@ impl Machine<'_> {
             }
             Some(Action::Shuffle | Action::Vote | Action::WarpReduce) => {
                 let value = source(index)?;
-                let number = value.same(self.groups[index].lanes);
+                let number = value.uniform(self.groups[index].lanes);
                 let is_kept = facts.action() == Some(Action::Shuffle);
                 Some(
                     number
                         .filter(|_| is_kept)
-                        .map_or(Value::Unknown, Value::Same),
+                        .map_or(Value::Unknown, Value::Uniform),
                 )
             }
             Some(_) => Some(Value::Unknown),
@@ -171,7 +180,7 @@ impl Machine<'_> {
             return Value::Unknown;
         };
         let is_pointer = access.bytes == Some(8);
-        Value::Same(if is_pointer {
+        Value::Uniform(if is_pointer {
             (1 << 40) + ((u64::from(variable.as_u32()) << 32) | offset as u64)
         } else {
             self.assumed
@@ -200,7 +209,7 @@ impl Machine<'_> {
                         if is_predicate {
                             predicate.clone()
                         } else {
-                            Value::Same(elected as u64)
+                            Value::Uniform(elected as u64)
                         },
                     )
                 })
@@ -208,7 +217,7 @@ impl Machine<'_> {
         }
         let varies = facts
             .reads()
-            .any(|place| matches!(self.register(index, place), Value::Each(_)))
+            .any(|place| matches!(self.register(index, place), Value::PerLane(_)))
             || self.reads_lane(facts);
         let evaluated_lanes = if varies {
             mask
@@ -230,7 +239,7 @@ impl Machine<'_> {
             if varies {
                 Value::of_lanes(mask, |lane| numbers[lane])
             } else {
-                numbers[mask.trailing_zeros() as usize].map_or(Value::Unknown, Value::Same)
+                numbers[mask.trailing_zeros() as usize].map_or(Value::Unknown, Value::Uniform)
             }
         });
         written.into_iter().zip(values).collect()

@@ -4,15 +4,16 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::StmtId;
 use ptx_ir::facts::Flow;
+use ptx_ir::{InstId, StmtId};
 
 use super::barriers::Barriers;
+use super::memory::SharedMemory;
 use super::objects::{Object, Objects};
 use super::slice::{Effect, Slice, Step};
-use super::values::{LANES, LaneMask, Value};
+use super::values::{LANES, LaneMask, Value, lanes};
 use super::{MOST_STEPS, Problem};
-use crate::cfg::{BlockId, Cfg};
+use crate::cfg::{BlockId, Cfg, EdgeKind};
 use crate::function_dataflow::FunctionDataflow;
 
 /// The maximum number of groups.
@@ -121,6 +122,7 @@ pub(super) struct Machine<'a> {
     pub(super) live: Vec<LaneMask>,
     pub(super) objects: Objects,
     pub(super) barriers: Barriers,
+    pub(super) memory: SharedMemory,
     /// How often an object completed a phase or was initialized.
     pub(super) changes: u64,
     phases: u64,
@@ -162,6 +164,7 @@ impl<'a> Machine<'a> {
             live,
             objects: Objects::default(),
             barriers: Barriers::default(),
+            memory: SharedMemory::default(),
             changes: 0,
             phases: 0,
             steps: 0,
@@ -227,12 +230,12 @@ impl<'a> Machine<'a> {
                 index += 1;
                 continue;
             }
-            let others: Vec<usize> = (index + 1..self.groups.len())
-                .filter(|other| self.groups[*other].warp == warp)
+            let joined: Vec<usize> = (index + 1..self.groups.len())
+                .filter(|position| self.groups[*position].warp == warp)
                 .collect();
-            for other in others.into_iter().rev() {
-                let other = self.groups.remove(other);
-                self.groups[index].join(&other);
+            for position in joined.into_iter().rev() {
+                let joined_group = self.groups.remove(position);
+                self.groups[index].join(&joined_group);
             }
             self.groups[index].wait = Wait::None;
             self.groups[index].met = Some(stmt);
@@ -349,11 +352,11 @@ impl<'a> Machine<'a> {
         let cfg = self.function.cfg();
         let mut edges = cfg.out_edges(block).map(|(_, edge)| *edge);
         let exits = cfg.block(block).is_none_or(|block| block.exits);
-        let (first, others) = (edges.next(), edges.len());
+        let (first, further_edges) = (edges.next(), edges.len());
         let Some(first) = first else {
             return Leave::Exits;
         };
-        if others == 0 && !exits {
+        if further_edges == 0 && !exits {
             return self.enter(index, first.to);
         }
         let last = cfg
@@ -371,51 +374,72 @@ impl<'a> Machine<'a> {
                 None => Leave::Exits,
             };
         }
-        let facts = self.function.facts().inst(inst);
-        let mask = self.groups[index].lanes;
-        let Some(true_lanes) = facts
-            .guard_register()
-            .and_then(|(place, _)| self.register(index, place).true_lanes(mask))
-        else {
+        let Some(mut targets) = self.targets(index, block, inst) else {
             return self.leave_unknown(index, block);
         };
-        let target = |value: bool| {
-            let mut edges = cfg.out_edges(block).filter(|(_, e)| e.when == Some(value));
-            let first = edges.next().map(|(_, edge)| edge.to);
-            (first, edges.next().is_some())
-        };
-        let mut parts = [(true, true_lanes), (false, mask & !true_lanes)]
-            .into_iter()
-            .filter(|(_, lanes)| *lanes != 0);
-        let Some((value, lanes)) = parts.next() else {
+        let Some((first_target, lanes)) = targets.pop() else {
             return Leave::Exits;
         };
-        if matches!(target(true), (_, true)) || matches!(target(false), (_, true)) {
-            return Leave::Ends(End::Unknown);
-        }
-        if let Some((other_value, other_lanes)) = parts.next() {
+        for (target, target_lanes) in targets {
             if self.groups.len() == MOST_GROUPS {
                 return Leave::Ends(End::Unknown);
             }
-            let mut other = self.groups[index].clone();
-            other.lanes = other_lanes;
-            self.groups[index].lanes = lanes;
-            match target(other_value).0 {
-                Some(block) => {
-                    other.block = block;
-                    other.position = 0;
-                    self.groups.push(other);
-                }
-                None => {
-                    self.groups.push(other);
-                    self.exit(self.groups.len() - 1);
-                }
+            let mut split = self.groups[index].clone();
+            split.lanes = target_lanes;
+            split.position = 0;
+            split.block = target.unwrap_or(block);
+            self.groups.push(split);
+            if target.is_none() {
+                self.exit(self.groups.len() - 1);
             }
         }
-        match target(value).0 {
+        self.groups[index].lanes = lanes;
+        match first_target {
             Some(next) => self.enter(index, next),
             None => Leave::Exits,
         }
+    }
+
+    /// The blocks to which the lanes of a group go from the end of a block, with these lanes; the function ends where there is no block. `None` if they
+    /// are unknown.
+    fn targets(
+        &self,
+        index: usize,
+        block: BlockId,
+        inst: InstId,
+    ) -> Option<Vec<(Option<BlockId>, LaneMask)>> {
+        let facts = self.function.facts().inst(inst);
+        let mask = self.groups[index].lanes;
+        let edges = || self.function.cfg().out_edges(block).map(|(_, edge)| *edge);
+        if facts.flow() == Flow::Table && facts.guard().is_none() {
+            let numbers = self.operand(index, facts, self.read_operand(facts, 0)?);
+            let mut targets: Vec<(Option<BlockId>, LaneMask)> = Vec::new();
+            for lane in lanes(mask) {
+                let number = numbers.get(lane)?;
+                let is_entry =
+                    |kind| matches!(kind, EdgeKind::Table(entry) if u64::from(entry) == number);
+                let to = edges().find(|edge| is_entry(edge.kind))?.to;
+                match targets.iter_mut().find(|(block, _)| *block == Some(to)) {
+                    Some((_, lanes)) => *lanes |= 1 << lane,
+                    None => targets.push((Some(to), 1 << lane)),
+                }
+            }
+            return Some(targets);
+        }
+        let (place, _) = facts.guard_register()?;
+        let true_lanes = self.register(index, place).true_lanes(mask)?;
+        let mut targets = Vec::new();
+        for (value, lanes) in [(false, mask & !true_lanes), (true, true_lanes)] {
+            let mut edges = edges().filter(|edge| edge.when == Some(value));
+            let target = edges.next().map(|edge| edge.to);
+            if edges.next().is_some() {
+                return None;
+            }
+            if lanes != 0 {
+                targets.push((target, lanes));
+            }
+        }
+        Some(targets)
     }
 
     /// Leaves a block whose branch has an unknown condition: only possible if all but one of its targets abort the kernel.

@@ -12,6 +12,7 @@
 //!
 //! * The *slice* contains the instructions that use barriers, the branches on which they depend, and the computations of their operands. Everything else
 //!   is passed over (`slice.rs`).
+//! * Of shared memory, the slice contains what is stored at constant addresses, such as the numbers of the functions that warps execute (`memory.rs`).
 //! * A *group* is a set of lanes of a warp that execute the slice together. A branch on which they disagree splits it; instructions that a warp
 //!   executes converged join the groups of the warp again (`machine.rs`).
 //! * Groups run in several orders: the slowest copies and the fastest warps, and the reverse. A correct kernel ends in each order.
@@ -24,6 +25,7 @@ mod barriers;
 mod diagnosis;
 mod execute;
 mod machine;
+mod memory;
 mod objects;
 mod slice;
 mod sync;
@@ -78,6 +80,11 @@ pub enum ProblemKind {
     ArrivalInFullPhase {
         /// The arrivals that complete a phase.
         count: u64,
+    },
+    /// Several lanes of a warp start the same copy to the same memory.
+    RepeatedCopy {
+        /// The copies that one execution of the instruction by a warp starts.
+        copies: u64,
     },
     /// A use of an mbarrier object that is not initialized.
     NotInitialized,

@@ -8,6 +8,7 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, Space};
 use ptx_ir::{EntityId as _, FunctionKind, InstId, StmtId};
 use ptx_isa::{Action, AsyncPhase, Completion, Modifier, StateSpace};
 
+use super::memory::{shared_load, shared_store};
 use crate::cfg::BlockId;
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::VariableId;
@@ -124,6 +125,8 @@ struct Code<'a> {
     insts: Vec<(BlockId, StmtId, InstId)>,
     /// The instructions that write each variable, as indices in `insts`.
     writers: Vec<Vec<u32>>,
+    /// The instructions that store at constant addresses of shared memory, as indices in `insts`.
+    shared_stores: Vec<u32>,
     is_chosen: Vec<bool>,
     decides: Vec<bool>,
     /// The last instruction of each block.
@@ -137,6 +140,7 @@ impl<'a> Code<'a> {
         let mut insts = Vec::new();
         let mut last = vec![None; cfg.len()];
         let mut writers: Vec<Vec<u32>> = vec![Vec::new(); variables.len()];
+        let mut shared_stores = Vec::new();
         for (id, block) in cfg.blocks().filter(|(id, _)| function.is_reachable(*id)) {
             for (stmt, inst) in block.insts(facts.body()) {
                 let index = insts.len() as u32;
@@ -145,6 +149,9 @@ impl<'a> Code<'a> {
                     *last = Some(index);
                 }
                 let facts = facts.inst(inst);
+                if shared_store(facts).is_some() {
+                    shared_stores.push(index);
+                }
                 for place in facts.writes().chain(facts.conditional_writes()) {
                     for variable in variables.of(place) {
                         if let Some(writers) = writers.get_mut(variable.index()) {
@@ -160,6 +167,7 @@ impl<'a> Code<'a> {
             decides: vec![false; cfg.len()],
             insts,
             writers,
+            shared_stores,
             last,
             worklist: Vec::new(),
         }
@@ -200,14 +208,23 @@ impl<'a> Code<'a> {
                 }
             }
             let inst = facts.inst(inst);
-            // The memory that an instruction loads is not followed.
-            let is_load = !synchronizes(inst) && inst.memory().next().is_some();
+            // Only numbers at constant addresses of shared memory are followed.
+            let loads_shared = shared_load(inst).is_some();
+            if loads_shared {
+                for store in core::mem::take(&mut self.shared_stores) {
+                    self.choose(store);
+                }
+            }
+            let is_other_access = !synchronizes(inst)
+                && !loads_shared
+                && shared_store(inst).is_none()
+                && inst.memory().next().is_some();
             if let Some((guard, _)) = inst.guard_register() {
                 for variable in variables.of(guard) {
                     self.choose_writers(variable);
                 }
             }
-            if !is_load {
+            if !is_other_access {
                 for place in inst.reads() {
                     for variable in variables.of(place) {
                         self.choose_writers(variable);

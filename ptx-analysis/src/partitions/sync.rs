@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::Facts;
 use ptx_ir::{Operand, StmtId};
-use ptx_isa::{Action, Marks, Modifier};
+use ptx_isa::{Action, AsyncPhase, Completion, Marks, Modifier};
 
 use super::barriers::CLUSTER;
 use super::machine::{End, Machine, Next, WINDOW, Wait};
@@ -39,7 +39,7 @@ impl Machine<'_> {
     }
 
     /// An operand that an instruction reads, by its number; the address is number 0.
-    fn read_operand(&self, facts: Facts<'_>, number: usize) -> Option<Operand> {
+    pub(super) fn read_operand(&self, facts: Facts<'_>, number: usize) -> Option<Operand> {
         let mut reads = facts.parts().filter(|(_, usage)| usage.reads());
         reads.nth(number).map(|(operand, _)| operand)
     }
@@ -127,7 +127,7 @@ impl Machine<'_> {
             if let Some((operand, _)) = facts.results().next()
                 && let Some(place) = facts.place(operand)
             {
-                self.set_register(index, place, &Value::Same(phase), 1 << lane);
+                self.set_register(index, place, &Value::Uniform(phase), 1 << lane);
             }
             if let Some(object) = self.objects.by_address.get(&address)
                 && object.pending < 0
@@ -141,7 +141,10 @@ impl Machine<'_> {
                 })));
             }
         }
-        if let Some(problem) = self.too_many_arrivals(stmt, facts, &addresses, mask) {
+        let problem = self
+            .too_many_arrivals(stmt, facts, &addresses, mask)
+            .or_else(|| self.repeated_copy(index, stmt, facts, &addresses, mask));
+        if let Some(problem) = problem {
             return Some(Next::End(End::Problem(problem)));
         }
         Some(Next::Step)
@@ -172,7 +175,7 @@ impl Machine<'_> {
             Some(Action::MbarrierArrive | Action::TensorCommit)
         ) || facts.action() == Some(Action::CopyArrive)
             && facts.has_modifier(Modifier::Noinc);
-        let address = addresses.same(mask)?;
+        let address = addresses.uniform(mask)?;
         let arrived = u64::from(mask.count_ones());
         let object = self.objects.by_address.get(&address)?;
         let is_single = self.read_operand(facts, 1).is_none()
@@ -183,6 +186,42 @@ impl Machine<'_> {
             kind: ProblemKind::TooManyArrivals {
                 count: object.count,
                 arrived,
+            },
+            related: vec![(object.initialization, Relation::Initializes)],
+        })
+    }
+
+    /// The problem of a copy of unknown size that several lanes of a warp start, to the same memory and with the same object. Copies of known sizes are
+    /// compared with the bytes that the object expects.
+    fn repeated_copy(
+        &self,
+        index: usize,
+        stmt: StmtId,
+        facts: Facts<'_>,
+        addresses: &Value,
+        mask: LaneMask,
+    ) -> Option<Problem> {
+        let starts_copy = facts
+            .asynchronous()
+            .contains(&(Completion::Mbarrier, AsyncPhase::Start));
+        if !starts_copy || mask.count_ones() == 1 {
+            return None;
+        }
+        let written = facts
+            .memory()
+            .find(|access| !access.is_mbarrier && access.writes())?;
+        let address = addresses.uniform(mask)?;
+        self.operand(index, facts, written.base?).uniform(mask)?;
+        written.offset?;
+        let lane = mask.trailing_zeros() as usize;
+        if self.copied_bytes(index, facts, lane).is_some() {
+            return None;
+        }
+        let object = self.objects.by_address.get(&address)?;
+        Some(Problem {
+            stmt,
+            kind: ProblemKind::RepeatedCopy {
+                copies: u64::from(mask.count_ones()),
             },
             related: vec![(object.initialization, Relation::Initializes)],
         })
@@ -324,14 +363,14 @@ impl Machine<'_> {
             .filter(|source| !is_reduction || !source.marks.contains(Marks::THREAD_COUNT));
         let barrier = self
             .operand(index, facts, sources.next()?.operand)
-            .same(mask)?;
+            .uniform(mask)?;
         let count_operand = if is_reduction {
             facts.marked(Marks::THREAD_COUNT).next()
         } else {
             sources.next().map(|source| source.operand)
         };
         let count = match count_operand {
-            Some(operand) => Some(self.operand(index, facts, operand).same(mask)?),
+            Some(operand) => Some(self.operand(index, facts, operand).uniform(mask)?),
             None => None,
         };
         let group = &mut self.groups[index];

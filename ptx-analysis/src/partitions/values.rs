@@ -20,17 +20,17 @@ pub(super) enum Value {
     #[default]
     Unknown,
     /// The same number in all lanes.
-    Same(u64),
+    Uniform(u64),
     /// A number for each lane; 0 for lanes outside of the group.
-    Each(Rc<[u64; LANES]>),
+    PerLane(Rc<[u64; LANES]>),
 }
 
 impl Value {
     pub(super) fn get(&self, lane: usize) -> Option<u64> {
         match self {
             Self::Unknown => None,
-            Self::Same(number) => Some(*number),
-            Self::Each(numbers) => numbers.get(lane).copied(),
+            Self::Uniform(number) => Some(*number),
+            Self::PerLane(numbers) => numbers.get(lane).copied(),
         }
     }
 
@@ -47,14 +47,14 @@ impl Value {
             differs |= *first.get_or_insert(number) != number;
         }
         if differs {
-            Self::Each(Rc::new(numbers))
+            Self::PerLane(Rc::new(numbers))
         } else {
-            first.map_or(Self::Unknown, Self::Same)
+            first.map_or(Self::Unknown, Self::Uniform)
         }
     }
 
     /// The number, if all lanes of a set have the same.
-    pub(super) fn same(&self, mask: LaneMask) -> Option<u64> {
+    pub(super) fn uniform(&self, mask: LaneMask) -> Option<u64> {
         let mut numbers = lanes(mask).map(|lane| self.get(lane));
         let first = numbers.next()??;
         numbers.all(|number| number == Some(first)).then_some(first)

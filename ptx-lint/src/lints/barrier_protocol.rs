@@ -80,6 +80,9 @@ fn description(kind: ProblemKind) -> String {
             "may arrive before the previous copies are complete: the phase of the mbarrier object expects {}, which happened",
             times(count, "arrival")
         ),
+        ProblemKind::RepeatedCopy { copies } => format!(
+            "may start {copies} copies to the same memory: {copies} lanes of a warp execute it"
+        ),
         ProblemKind::NotInitialized => String::from(
             "may use an mbarrier object that is not initialized: the kernel initializes others",
         ),
@@ -118,6 +121,7 @@ fn help(kind: ProblemKind) -> &'static str {
         ProblemKind::ArrivalInFullPhase { .. } => {
             "wait until the buffer is empty before copying to it again, with the mbarrier object at which its readers arrive"
         }
+        ProblemKind::RepeatedCopy { .. } => "start the copy in one elected lane of one warp",
         ProblemKind::NotInitialized => {
             "initialize each object, and check the stage and the address of the object"
         }
