@@ -13,7 +13,7 @@ use ptx_analysis::values::AffineSymbol;
 use ptx_ir::facts::Space;
 use ptx_ir::{Operand, RegId, Span, Statement, StmtId};
 use ptx_isa::internals::Spaces;
-use ptx_isa::{Action, Role, StateSpace};
+use ptx_isa::{Action, Opcode, Role, StateSpace};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
@@ -318,11 +318,13 @@ fn mismatch_finding(
         format!("an address in `{space}`")
     };
     let message = format!("`{mnemonic}` expects {expected}, but this is {actual}");
-    let finding = cx.finding(
-        Lint::GenericSpace,
-        Certainty::Definite,
-        access.stmt,
-        message,
-    );
+    // These instructions access shared memory only. Assemblers use the low 32 bits of the address, which are the same for both kinds of addresses.
+    let is_shared_only = cx.facts().inst(access.inst).opcode() == Some(Opcode::Tcgen05);
+    let certainty = if is_shared_only && space.base() == StateSpace::Shared {
+        Certainty::Possible
+    } else {
+        Certainty::Definite
+    };
+    let finding = cx.finding(Lint::GenericSpace, certainty, access.stmt, message);
     Some(finding.with_help(help))
 }
