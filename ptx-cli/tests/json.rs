@@ -23,7 +23,7 @@ fn root(path: &str) -> String {
 fn described(command: &str) -> String {
     let sections = DOCUMENT.split("\n## ");
     let belongs = |s: &&str| {
-        let shared = ["Inputs", "Spans", "Names", "Source lines", "#"];
+        let shared = ["Inputs", "Spans", "Names", "Source lines", "Occupancy", "#"];
         s.starts_with(&format!("`ptxkit {command}")) || shared.iter().any(|t| s.starts_with(t))
     };
     sections.filter(belongs).collect()

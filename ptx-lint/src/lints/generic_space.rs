@@ -13,7 +13,7 @@ use ptx_analysis::values::AffineSymbol;
 use ptx_ir::facts::Space;
 use ptx_ir::{Operand, RegId, Span, Statement, StmtId};
 use ptx_isa::internals::Spaces;
-use ptx_isa::{Action, Opcode, Role, StateSpace};
+use ptx_isa::{Action, Role, StateSpace};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
@@ -317,14 +317,15 @@ fn mismatch_finding(
     } else {
         format!("an address in `{space}`")
     };
-    let message = format!("`{mnemonic}` expects {expected}, but this is {actual}");
+    let action = cx.facts().inst(access.inst).action();
     // These instructions access shared memory only. Assemblers use the low 32 bits of the address, which are the same for both kinds of addresses.
-    let is_shared_only = cx.facts().inst(access.inst).opcode() == Some(Opcode::Tcgen05);
-    let certainty = if is_shared_only && space.base() == StateSpace::Shared {
-        Certainty::Possible
+    let is_shared_only = matches!(action, Some(Action::TensorAllocate | Action::TensorCommit));
+    let (certainty, verb) = if is_shared_only && space.base() == StateSpace::Shared {
+        (Certainty::Possible, "may need")
     } else {
-        Certainty::Definite
+        (Certainty::Definite, "expects")
     };
+    let message = format!("`{mnemonic}` {verb} {expected}, but this is {actual}");
     let finding = cx.finding(Lint::GenericSpace, certainty, access.stmt, message);
     Some(finding.with_help(help))
 }
