@@ -107,24 +107,6 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
             format!("{} {}", name.unwrap_or("indirect"), callee.count)
         })
         .collect();
-    let classes: Vec<String> = stats
-        .pressure
-        .by_class
-        .iter()
-        .filter(|(_, count)| **count > 0)
-        .map(|(class, count)| format!("{class} {count}"))
-        .collect();
-    let curve = &function.pressure_curve;
-    let peak = curve
-        .peak_line
-        .map(|line| location(line, curve.peak_source.as_deref()));
-    let excess = excess_registers(stats.pressure.max_b32_units);
-    let live = format!(
-        "at most {} of 32 bits ({}), {}{excess}",
-        stats.pressure.max_b32_units,
-        classes.join(", "),
-        peak.unwrap_or_default()
-    );
     for (name, text) in [
         ("requires", requirements.join(", ")),
         ("directives", stats.signature.directives_text()),
@@ -138,14 +120,7 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
                 String::new()
             },
         ),
-        (
-            "live registers",
-            if classes.is_empty() {
-                String::new()
-            } else {
-                live
-            },
-        ),
+        ("live registers", live_registers(function)),
         (
             "occupancy",
             function
@@ -169,6 +144,32 @@ fn resources(out: &mut impl Write, function: &Function) -> io::Result<()> {
         write_fact(out, name, &text)?;
     }
     Ok(())
+}
+
+/// The most registers that are live at the same time, and where; empty without registers.
+fn live_registers(function: &Function) -> String {
+    let stats = &function.stats;
+    let classes: Vec<String> = stats
+        .pressure
+        .by_class
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(class, count)| format!("{class} {count}"))
+        .collect();
+    let curve = &function.pressure_curve;
+    let peak = curve
+        .peak_line
+        .map(|line| location(line, curve.peak_source.as_deref()));
+    let excess = excess_registers(stats.pressure.max_b32_units);
+    if classes.is_empty() {
+        return String::new();
+    }
+    format!(
+        "at most {} of 32 bits ({}), {}{excess}",
+        stats.pressure.max_b32_units,
+        classes.join(", "),
+        peak.unwrap_or_default()
+    )
 }
 
 /// The shared memory of a kernel.
