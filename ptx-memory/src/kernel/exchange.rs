@@ -171,10 +171,10 @@ impl Kernel<'_> {
                 .find(|value| lane_of(value) == lane)
                 .map(|value| value.bits)
         };
-        let mask_where = |is_wanted: &dyn Fn(u128) -> bool| {
+        let mask_where = |is_selected: &dyn Fn(u128) -> bool| {
             values
                 .iter()
-                .filter(|value| is_wanted(value.bits))
+                .filter(|value| is_selected(value.bits))
                 .fold(0, |mask: u32, value| mask | 1 << lane_of(value))
         };
         let members = mask_where(&|_| true);
@@ -200,8 +200,8 @@ impl Kernel<'_> {
                 Results::new((ballot == members || ballot == 0).into())
             }
             Action::Match => {
-                let wanted = value_of(lane)?;
-                let equal = mask_where(&|bits| bits == wanted);
+                let operand = value_of(lane)?;
+                let equal = mask_where(&|bits| bits == operand);
                 if facts.has_modifier(Modifier::Any) {
                     Results::new(equal.into())
                 } else {

@@ -171,6 +171,26 @@ fn check_repairs(case: &Case) {
     }
 }
 
+/// The ring of two stages with an mbarrier object each.
+const RING: Case = Case {
+    name: "ring",
+    ctas: 1,
+    threads: 2,
+    buffers: 1,
+    assertion: "[ring_param_0] == 10 && [ring_param_0+12] == 13",
+    unneeded: &[93, 105, 115, 130],
+};
+
+/// The stack with two threads.
+const STACK: Case = Case {
+    name: "treiber_stack",
+    ctas: 2,
+    threads: 1,
+    buffers: 1,
+    assertion: "[treiber_stack_param_0] != 1",
+    unneeded: &[38, 48, 60],
+};
+
 #[test]
 fn weakened_look_back_is_repaired() {
     check_repairs(&Case {
@@ -209,26 +229,12 @@ fn weakened_ticket_lock_is_repaired() {
 
 #[test]
 fn weakened_mbarrier_ring_is_repaired() {
-    check_repairs(&Case {
-        name: "ring",
-        ctas: 1,
-        threads: 2,
-        buffers: 1,
-        assertion: "[ring_param_0] == 10 && [ring_param_0+12] == 13",
-        unneeded: &[93, 105, 115, 130],
-    });
+    check_repairs(&RING);
 }
 
 #[test]
 fn weakened_stack_is_repaired() {
-    check_repairs(&Case {
-        name: "treiber_stack",
-        ctas: 2,
-        threads: 1,
-        buffers: 1,
-        assertion: "[treiber_stack_param_0] != 1",
-        unneeded: &[38, 48, 60],
-    });
+    check_repairs(&STACK);
 }
 
 #[test]
@@ -269,26 +275,12 @@ fn look_back() {
 
 #[test]
 fn mbarrier_ring() {
-    check(&Case {
-        name: "ring",
-        ctas: 1,
-        threads: 2,
-        buffers: 1,
-        assertion: "[ring_param_0] == 10 && [ring_param_0+12] == 13",
-        unneeded: &[93, 105, 115, 130],
-    });
+    check(&RING);
 }
 
 #[test]
 fn treiber_stack() {
-    check(&Case {
-        name: "treiber_stack",
-        ctas: 2,
-        threads: 1,
-        buffers: 1,
-        assertion: "[treiber_stack_param_0] != 1",
-        unneeded: &[38, 48, 60],
-    });
+    check(&STACK);
 }
 
 #[test]

@@ -492,7 +492,7 @@ fn the_end_of_an_aligned_allocation_is_exact() {
     assert!(device.write(start, &[1; 101]).is_err());
     assert!(device.read(start + 100, 1).is_err());
     device.free(start).unwrap();
-    let whole = device.allocate_aligned(PAGE, PAGE);
-    assert_eq!(whole, Some(start), "the whole page is free");
+    let next_owner = device.allocate_aligned(PAGE, PAGE);
+    assert_eq!(next_owner, Some(start), "the whole page is free");
     assert_eq!(device.allocate_aligned(u64::MAX, PAGE), None);
 }
