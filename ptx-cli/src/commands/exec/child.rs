@@ -1,15 +1,18 @@
 //! The process of the program: signals are passed on to it, and its status becomes that of this one.
 
-use std::ffi::OsString;
+use std::env;
+use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, IsTerminal as _};
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, ExitStatus};
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::errno::Errno;
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
+use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use ptx_report::clean;
 
@@ -24,19 +27,15 @@ const SIGNALS: [Signal; 6] = [
 ];
 
 /// Runs a program with additional environment variables, and waits for its end.
-pub(super) fn run(command: &[OsString], variables: &[(&str, OsString)]) -> Result<ExitStatus> {
-    let Some((program, arguments)) = command.split_first() else {
+pub(super) fn run(command: &[OsString], variables: &[(&str, OsString)]) -> Result<WaitStatus> {
+    let Some(program) = command.first() else {
         bail!("a program is required");
     };
-    let mut child = Command::new(program)
-        .args(arguments)
-        .envs(variables.iter().map(|(name, value)| (name, value)))
-        .spawn()
-        .with_context(|| clean(&program.to_string_lossy()).into_owned())?;
-    // The child has inherited the usual signals; from here on, a thread of this process waits for them.
+    // Signals are blocked before the child exists, so that none of them ends this process without reaching the child.
     let signals: SigSet = SIGNALS.into_iter().collect();
-    signals.thread_block()?;
-    let process = Pid::from_raw(i32::try_from(child.id())?);
+    let usual = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+    let process = start(command, variables, &usual)
+        .with_context(|| clean(&program.to_string_lossy()).into_owned())?;
     let has_ended = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&has_ended);
     // A terminal sends its signals to all processes, so the child has them already.
@@ -49,16 +48,49 @@ pub(super) fn run(command: &[OsString], variables: &[(&str, OsString)]) -> Resul
             }
         }
     });
-    let status = child.wait()?;
+    let status = loop {
+        match waitpid(process, None) {
+            Err(Errno::EINTR) => {}
+            status => break status?,
+        }
+    };
     has_ended.store(true, Ordering::Release);
     Ok(status)
 }
 
+/// Starts the program, which blocks the signals of `mask` and is ended by a closed pipe. `std::process::Command` would pass on the mask of this process.
+fn start(command: &[OsString], variables: &[(&str, OsString)], mask: &SigSet) -> Result<Pid> {
+    let arguments = command
+        .iter()
+        .map(|argument| CString::new(argument.as_bytes()))
+        .collect::<Result<Vec<CString>, _>>()?;
+    let changed = |name: &OsStr| variables.iter().any(|(variable, _)| name == *variable);
+    let environment = env::vars_os()
+        .filter(|(name, _)| !changed(name))
+        .chain(
+            variables
+                .iter()
+                .map(|(name, value)| (name.into(), value.clone())),
+        )
+        .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()))
+        .collect::<Result<Vec<CString>, _>>()?;
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_flags(
+        PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF,
+    )?;
+    attributes.set_sigmask(mask)?;
+    attributes.set_sigdefault(&Signal::SIGPIPE.into())?;
+    let files = PosixSpawnFileActions::init()?;
+    posix_spawnp(&arguments[0], &files, &attributes, &arguments, &environment)
+        .map_err(|error| io::Error::from(error).into())
+}
+
 /// The status of the program as a number: that of shells, which add 128 to the number of a signal.
-pub(super) fn number(status: ExitStatus) -> u8 {
-    let number = status
-        .code()
-        .or_else(|| Some(128 + status.signal()?))
-        .unwrap_or(1);
+pub(super) fn number(status: WaitStatus) -> u8 {
+    let number = match status {
+        WaitStatus::Exited(_, code) => code,
+        WaitStatus::Signaled(_, signal, _) => 128 + signal as i32,
+        _ => 1,
+    };
     u8::try_from(number).unwrap_or(1)
 }
