@@ -110,6 +110,37 @@ test("one kernel", async () => {
   await page.close();
 });
 
+test("the roofline of a launch", async () => {
+  const launch = ["--block", "256", "--grid", "4096", "--arg", "n=4096", "--device", "H200"];
+  const { page, problems } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx", "light", launch);
+  assert.deepEqual(await titles(page), ["Roofline", "Functions"]);
+  const roofline = page.locator("svg[aria-label='Roofline of H200 SXM']");
+  // The bandwidth and the peaks of tensor cores, 16-bit arithmetic, single and double precision.
+  assert.equal(await roofline.locator(".roof").count(), 5);
+  // Marks are on a roof or below it: y grows downwards.
+  const end = (name) => roofline.locator(".roof").first().getAttribute(name).then(Number);
+  const [x1, y1, x2, y2] = await Promise.all(["x1", "y1", "x2", "y2"].map(end));
+  const marks = await roofline.locator("circle.point").evaluateAll((all) => all.map((mark) => [Number(mark.getAttribute("cx")), Number(mark.getAttribute("cy"))]));
+  assert(marks.length > 5, `${marks.length} marks`);
+  for (const [x, y] of marks) assert(y >= y1 + (x - x1) / (x2 - x1) * (y2 - y1) - 0.1, `${x}, ${y} is above the bandwidth`);
+  await page.locator("#list a", { hasText: "tiled<8, double>" }).click();
+  assert((await titles(page)).includes("Launch"));
+  const bars = page.locator(".time");
+  assert((await bars.count()) >= 3);
+  const widths = await bars.evaluateAll((all) => all.map((bar) => bar.getBoundingClientRect().width));
+  assert.deepEqual(widths, [...widths].sort((a, b) => b - a), "the longest time first");
+  const faults = [];
+  await inAllWindows(page, async (window) => {
+    await show(page, null);
+    faults.push(...await examine(page, `all functions, ${window}`, axe.source));
+    await show(page, 1);
+    faults.push(...await examine(page, `a function, ${window}`, axe.source));
+  });
+  assert.deepEqual(faults, []);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
 test("source lines, PTX and machine code are linked", async () => {
   const file = "corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx";
   const counts = join(folder, "counts.json");

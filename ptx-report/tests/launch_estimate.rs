@@ -62,6 +62,21 @@ fn the_work_of_all_warps() {
         assert_eq!(longest.resource, Resource::GlobalMemory);
         let seconds = (warps * 128 * 1001) as f64 / 3350e9;
         assert!((longest.microseconds - seconds * 1e6).abs() < 1e-6);
+        let peaks: Vec<Resource> = estimate
+            .roofs
+            .peaks
+            .iter()
+            .map(|peak| peak.resource)
+            .collect();
+        let kinds = [
+            Resource::TensorCores,
+            Resource::Half,
+            Resource::Single,
+            Resource::Double,
+        ];
+        assert_eq!(peaks, kinds);
+        assert_eq!(estimate.roofs.bandwidth, 3350.0);
+        assert_eq!(estimate.roofs.peaks[2].teraflops, 66.9);
     }
 }
 
@@ -79,10 +94,9 @@ fn unknown_numbers_are_named() {
 fn rates_agree_with_clocks() {
     for device in DEVICES {
         // Multiply-adds of single precision in a cycle.
-        let lanes = if device.capability == (8, 0) {
-            64.0
-        } else {
-            128.0
+        let lanes = match device.capability {
+            (7, 5) | (8, 0) => 64.0,
+            _ => 128.0,
         };
         let cycles = f64::from(device.multiprocessors) * f64::from(device.clock_mhz) * 1e6;
         let peak = cycles * lanes * 2.0 / 1e12;

@@ -1,5 +1,12 @@
 //! Devices and their peak rates.
 
+use super::{Resource, TERA};
+
+/// The instructions that a multiprocessor issues in a cycle.
+const ISSUE_SLOTS: f64 = 4.0;
+/// The bytes of shared memory that a multiprocessor accesses in a cycle: a pass over all banks.
+const SHARED_BYTES: f64 = 128.0;
+
 /// A device. Rates of tensor cores are those of dense 16-bit products with 32-bit sums.
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -27,7 +34,19 @@ pub struct Device {
 }
 
 /// The devices, the default of each compute capability before others.
-pub const DEVICES: [Device; 5] = [
+pub const DEVICES: &[Device] = &[
+    Device {
+        name: "T4",
+        capability: (7, 5),
+        multiprocessors: 40,
+        clock_mhz: 1590,
+        bandwidth: 320.0,
+        half: 16.2,
+        single: 8.1,
+        double: 0.25,
+        tensor: 65.0,
+        source: "NVIDIA Turing GPU architecture white paper and T4 data sheet",
+    },
     Device {
         name: "A100 SXM4 80 GB",
         capability: (8, 0),
@@ -39,6 +58,18 @@ pub const DEVICES: [Device; 5] = [
         double: 9.7,
         tensor: 312.0,
         source: "NVIDIA A100 Tensor Core GPU data sheet and Ampere architecture white paper",
+    },
+    Device {
+        name: "RTX 3090",
+        capability: (8, 6),
+        multiprocessors: 82,
+        clock_mhz: 1695,
+        bandwidth: 936.0,
+        half: 35.6,
+        single: 35.6,
+        double: 0.56,
+        tensor: 71.0,
+        source: "NVIDIA Ampere GA102 GPU architecture white paper",
     },
     Device {
         name: "RTX 4090",
@@ -77,6 +108,18 @@ pub const DEVICES: [Device; 5] = [
         source: "NVIDIA H200 Tensor Core GPU data sheet and H100 architecture white paper",
     },
     Device {
+        name: "B200",
+        capability: (10, 0),
+        multiprocessors: 148,
+        clock_mhz: 1965,
+        bandwidth: 8000.0,
+        half: 150.0,
+        single: 75.0,
+        double: 37.0,
+        tensor: 2250.0,
+        source: "NVIDIA DGX B200 data sheet; multiprocessors and clock as the driver reports them",
+    },
+    Device {
         name: "RTX 5090",
         capability: (12, 0),
         multiprocessors: 170,
@@ -110,7 +153,7 @@ impl Device {
     /// ```
     /// use ptx_report::launch_estimate::Device;
     /// assert_eq!(Device::of_target("sm_90a").unwrap().name, "H100 SXM5");
-    /// assert_eq!(Device::of_target("sm_75"), None);
+    /// assert_eq!(Device::of_target("sm_62"), None);
     /// ```
     #[must_use]
     pub fn of_target(target: &str) -> Option<&'static Self> {
@@ -118,5 +161,19 @@ impl Device {
         DEVICES
             .iter()
             .find(|device| device.capability == capability)
+    }
+
+    /// What each resource does in a second: bytes, operations or instructions.
+    pub(super) fn rates(&self) -> [(Resource, f64); 7] {
+        let cycles = f64::from(self.multiprocessors) * f64::from(self.clock_mhz) * 1e6;
+        [
+            (Resource::GlobalMemory, self.bandwidth * 1e9),
+            (Resource::SharedMemory, cycles * SHARED_BYTES),
+            (Resource::TensorCores, self.tensor * TERA),
+            (Resource::Half, self.half * TERA),
+            (Resource::Single, self.single * TERA),
+            (Resource::Double, self.double * TERA),
+            (Resource::IssueSlots, cycles * ISSUE_SLOTS),
+        ]
     }
 }

@@ -16,11 +16,7 @@ use crate::report::{Function, FunctionWork, Work};
 
 /// The lanes of a warp.
 const LANES: u32 = 32;
-/// The instructions that a multiprocessor issues in a cycle.
-const ISSUE_SLOTS: f64 = 4.0;
-/// The bytes of shared memory that a multiprocessor accesses in a cycle: a pass over all banks.
-const SHARED_BYTES: f64 = 128.0;
-
+const TERA: f64 = 1e12;
 /// A launch of kernels on a device.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -74,6 +70,30 @@ pub struct LaunchEstimate {
     pub unknown: Vec<String>,
     /// The time that each resource needs alone, the longest first.
     pub times: Vec<ResourceTime>,
+    /// The peak rates of the device, which bound the performance of a launch with a known intensity: its roofs in a roofline plot.
+    pub roofs: Roofs,
+}
+
+/// The peak rates of a device.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Roofs {
+    /// The bandwidth of global memory in GB/s.
+    pub bandwidth: f64,
+    /// The rates of arithmetic, the highest first.
+    pub peaks: Vec<PeakRate>,
+}
+
+/// The peak rate of a kind of arithmetic.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct PeakRate {
+    /// The kind of arithmetic.
+    pub resource: Resource,
+    /// The operations in 10^12 per second.
+    pub teraflops: f64,
 }
 
 /// The time that a resource of a device needs for a launch, at its peak rate.
@@ -122,6 +142,13 @@ impl Resource {
             Self::Double => "double precision",
             Self::IssueSlots => "issue slots",
         }
+    }
+
+    const fn is_arithmetic(self) -> bool {
+        matches!(
+            self,
+            Self::TensorCores | Self::Half | Self::Single | Self::Double
+        )
     }
 }
 
@@ -177,33 +204,51 @@ impl Counts {
         add(&mut self.shared, other.shared);
     }
 
+    /// What a resource does: bytes, operations or instructions.
+    const fn of_resource(&self, resource: Resource) -> u64 {
+        match resource {
+            Resource::GlobalMemory => self.global,
+            Resource::SharedMemory => self.shared,
+            Resource::TensorCores => self.tensor,
+            Resource::Half => self.half,
+            Resource::Single => self.single,
+            Resource::Double => self.double,
+            Resource::IssueSlots => self.instructions,
+        }
+    }
+
     /// The time that each resource needs, the longest first.
     fn times(&self, device: &Device) -> Vec<ResourceTime> {
-        const TERA: f64 = 1e12;
-        let cycles = f64::from(device.multiprocessors) * f64::from(device.clock_mhz) * 1e6;
-        let rates = [
-            (Resource::GlobalMemory, self.global, device.bandwidth * 1e9),
-            (Resource::SharedMemory, self.shared, cycles * SHARED_BYTES),
-            (Resource::TensorCores, self.tensor, device.tensor * TERA),
-            (Resource::Half, self.half, device.half * TERA),
-            (Resource::Single, self.single, device.single * TERA),
-            (Resource::Double, self.double, device.double * TERA),
-            (
-                Resource::IssueSlots,
-                self.instructions,
-                cycles * ISSUE_SLOTS,
-            ),
-        ];
-        let mut times: Vec<ResourceTime> = rates
+        let mut times: Vec<ResourceTime> = device
+            .rates()
             .into_iter()
-            .filter(|(_, count, _)| *count > 0)
-            .map(|(resource, count, rate)| ResourceTime {
+            .filter(|(resource, _)| self.of_resource(*resource) > 0)
+            .map(|(resource, rate)| ResourceTime {
                 resource,
-                microseconds: count as f64 / rate * 1e6,
+                microseconds: self.of_resource(resource) as f64 / rate * 1e6,
             })
             .collect();
         times.sort_by(|a, b| b.microseconds.total_cmp(&a.microseconds));
         times
+    }
+}
+
+impl Roofs {
+    fn of(device: &Device) -> Self {
+        let mut peaks: Vec<PeakRate> = device
+            .rates()
+            .into_iter()
+            .filter(|(resource, _)| resource.is_arithmetic())
+            .map(|(resource, rate)| PeakRate {
+                resource,
+                teraflops: rate / TERA,
+            })
+            .collect();
+        peaks.sort_by(|a, b| b.teraflops.total_cmp(&a.teraflops));
+        Self {
+            bandwidth: device.bandwidth,
+            peaks,
+        }
     }
 }
 
@@ -238,6 +283,7 @@ impl LaunchEstimate {
             exact: total.is_exact,
             unknown: total.unknown,
             times: counts.times(device),
+            roofs: Roofs::of(device),
         })
     }
 }

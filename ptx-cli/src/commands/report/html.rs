@@ -10,6 +10,7 @@ use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_report::counted;
 use ptx_report::demangle::short_names;
+use ptx_report::launch_estimate::LaunchEstimate;
 use ptx_report::page::Page;
 use ptx_report::report::{Function, Report};
 use serde::Serialize;
@@ -23,6 +24,7 @@ const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = concat!(
     include_str!("page/elements.js"),
     include_str!("page/plots.js"),
+    include_str!("page/roofline.js"),
     include_str!("page/graph.js"),
     include_str!("page/tables.js"),
     include_str!("page/code.js"),
@@ -73,6 +75,9 @@ struct Row<'a> {
     excess: Option<f64>,
     degree: Option<u64>,
     findings: usize,
+    /// What a launch takes, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launch: Option<&'a LaunchEstimate>,
 }
 
 /// The report of a file with the code of its functions.
@@ -181,5 +186,6 @@ fn row(file: usize, function: &Function, short: String) -> Row<'_> {
         excess: (least_sectors > 0).then(|| sectors as f64 / least_sectors as f64),
         degree: degrees.max(),
         findings: function.findings.len(),
+        launch: function.estimate.as_ref(),
     }
 }

@@ -1,11 +1,12 @@
 /** The page of a function. */
-function functionPage(row, details, overview) {
+function functionPage(row, index, details, overview) {
   const file = overview.files[row.file];
   return [
     element("h1", { title: names(row) }, breakable(row.short)),
     row.title === row.short ? null : element("p", { class: "signature" }, element("code", {}, row.title)),
     element("p", { class: "dim" }, `${row.kind} at line ${row.line} of ${file.name}, ${file.target ?? "no target"}`),
     cards(row, details), resources(row, details),
+    row.launch ? [element("h2", {}, "Launch"), launchPanel(row, index)] : null,
     details.findings.all ? [element("h2", {}, "Findings"), findingTable(details.findings.list), shortened(details.findings, "groups of findings")] : null,
     details.losses.length ? [element("h2", {}, "Lost sectors"), lossTable(details.losses)] : null,
     element("h2", {}, "Code"), codePane(details.code, details.losses),

@@ -16,7 +16,7 @@ function show() {
   const row = overview.functions[index];
   byId("tip").hidden = true;
   links.forEach((link, at) => (at === index ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current")));
-  const page = row ? functionPage(row, data(`function${index}`), overview) : overviewPage(overview);
+  const page = row ? functionPage(row, index, data(`function${index}`), overview) : overviewPage(overview);
   main.replaceChildren(...page.flat(3).filter(Boolean));
   shownWidth = plotWidth();
   main.scrollTop = 0;

@@ -1,6 +1,12 @@
 /** Whether accesses of a function need more than twice the sectors of contiguous ones, or have bank conflicts. */
 const isCostly = (row) => row.excess > 2 || row.degree > 1;
 
+/** The roofline of a launch, or functions by their intensity only. */
+function intensity(functions) {
+  const roofline = rooflinePlots(functions);
+  return roofline ? [element("h2", {}, "Roofline"), roofline] : [element("h2", {}, "Intensity"), intensityPlot(functions)];
+}
+
 /** The page of all functions. */
 function overviewPage(overview) {
   const link = (row) => element("a", { href: `#${overview.functions.indexOf(row)}` }, breakable(row.short));
@@ -22,7 +28,7 @@ function overviewPage(overview) {
   return [
     element("h1", {}, counted(overview.functions.length, "function")), files,
     element("p", { class: "dim" }, `Numbers apply to a warp with 32 active lanes; symbolic trip counts are assumed to be ${overview.assumed_trips}.`),
-    element("h2", {}, "Intensity"), intensityPlot(overview.functions),
+    ...intensity(overview.functions),
     element("h2", {}, "Functions"),
     sortable(columns, overview.functions, { label: "Functions", row: (row) => ({ class: isCostly(row) ? "bad" : null }) }),
   ];

@@ -58,36 +58,44 @@ function pointNames(places, width) {
   });
 }
 
-/**
- * Functions by intensity and operations, both on logarithmic scales. A roof would need the peak performance and the
- * bandwidth of a GPU, and the time that a function takes, which are unknown.
- */
+/** A plot with logarithmic scales, whose axes cover the decades of `xs` and `ys`: its size, the functions of coordinates, and the lines and titles of the axes. */
+function logarithmicPlot(xs, ys, titles) {
+  const width = plotWidth(), height = Math.min(360, width * 0.8), [left, bottom, top, right] = [54, 42, 14, 16];
+  const [x0, x1] = decades(xs), [y0, y1] = decades(ys);
+  const x = (value) => left + (Math.log10(value) - x0) / (x1 - x0) * (width - left - right);
+  const y = (value) => height - bottom - (Math.log10(value) - y0) / (y1 - y0) * (height - bottom - top);
+  const axes = [];
+  for (let exponent = x0; exponent <= x1; exponent++) {
+    const at = x(10 ** exponent);
+    axes.push(shape("line", { class: "grid", x1: at, x2: at, y1: top, y2: height - bottom }), shape("text", { x: at, y: height - bottom + 16, "text-anchor": "middle" }, power(exponent)));
+  }
+  for (let exponent = y0; exponent <= y1; exponent++) {
+    const at = y(10 ** exponent);
+    axes.push(shape("line", { class: "grid", x1: left, x2: width - right, y1: at, y2: at }), shape("text", { x: left - 8, y: at + 4, "text-anchor": "end" }, power(exponent)));
+  }
+  const middle = (height - bottom + top) / 2;
+  axes.push(shape("text", { class: "axis-title", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, titles.x));
+  axes.push(shape("text", { class: "axis-title", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, titles.y));
+  return { width, height, x, y, axes, lowest: 10 ** x0, highest: 10 ** x1, bottom: 10 ** y0 };
+}
+
+/** The marks of functions in a plot, with links to their pages, and their names as far as they fit. */
+function functionMarks(places, width, details) {
+  const marks = places.map((place) => tip(shape("a", { href: `#${place.index}`, "aria-label": place.row.title }, pointShape(place.row, place.x, place.y)), `${place.row.title}\n${details(place.row)}`));
+  return [pointNames(places, width), marks];
+}
+
+/** Functions by intensity and operations, both on logarithmic scales. */
 function intensityPlot(functions) {
   const points = functions.map((row, index) => ({ row, index })).filter(({ row }) => row.intensity > 0 && row.flops > 0);
   if (!points.length) return element("p", { class: "dim" }, "No function has both floating-point operations and global memory accesses.");
-  const width = plotWidth(), height = Math.min(360, width * 0.8), [left, bottom, top, right] = [54, 42, 14, 16];
-  const [x0, x1] = decades(points.map((p) => p.row.intensity)), [y0, y1] = decades(points.map((p) => p.row.flops));
-  const x = (value) => left + (Math.log10(value) - x0) / (x1 - x0) * (width - left - right);
-  const y = (value) => height - bottom - (Math.log10(value) - y0) / (y1 - y0) * (height - bottom - top);
-  const lines = [];
-  for (let e = x0; e <= x1; e++) {
-    const at = x(10 ** e);
-    lines.push(shape("line", { class: "grid", x1: at, x2: at, y1: top, y2: height - bottom }), shape("text", { x: at, y: height - bottom + 16, "text-anchor": "middle" }, power(e)));
-  }
-  for (let e = y0; e <= y1; e++) {
-    const at = y(10 ** e);
-    lines.push(shape("line", { class: "grid", x1: left, x2: width - right, y1: at, y2: at }), shape("text", { x: left - 8, y: at + 4, "text-anchor": "end" }, power(e)));
-  }
-  const middle = (height - bottom + top) / 2;
-  lines.push(shape("text", { class: "axis-title", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, "FLOP per byte of global memory"));
-  lines.push(shape("text", { class: "axis-title", x: 12, y: middle, "text-anchor": "middle", transform: `rotate(-90 12 ${middle})` }, "FLOP per warp"));
-  const places = points.map(({ row, index }) => ({ row, index, x: x(row.intensity), y: y(row.flops) }));
-  const dots = places.map((place) => tip(shape("a", { href: `#${place.index}`, "aria-label": place.row.title }, pointShape(place.row, place.x, place.y)),
-    `${place.row.title}\n${amount(place.row.intensity)} FLOP/byte, ${atLeast(place.row.flops, place.row.unknown_products)} FLOP`));
+  const plot = logarithmicPlot(points.map((p) => p.row.intensity), points.map((p) => p.row.flops), { x: "FLOP per byte of global memory", y: "FLOP per warp" });
+  const places = points.map(({ row, index }) => ({ row, index, x: plot.x(row.intensity), y: plot.y(row.flops) }));
+  const marks = functionMarks(places, plot.width, (row) => `${amount(row.intensity)} FLOP/byte, ${atLeast(row.flops, row.unknown_products)} FLOP`);
   const missing = functions.length - points.length;
   return element("div", {},
-    element("p", { class: "dim" }, "Further to the right: more arithmetic per byte; further up: more arithmetic. The performance of a GPU is not part of the plot."),
-    shape("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Functions by intensity" }, lines, pointNames(places, width), dots),
+    element("p", { class: "dim" }, "Further to the right: more arithmetic per byte; further up: more arithmetic. With the size of a launch (--grid), the report shows the roofs of a device."),
+    shape("svg", { width: plot.width, height: plot.height, viewBox: `0 0 ${plot.width} ${plot.height}`, role: "group", "aria-label": "Functions by intensity" }, plot.axes, ...marks),
     intensityLegend(points.map(({ row }) => row)),
     missing ? element("p", { class: "dim" }, `${counted(missing, "function")} without floating-point operations or without global memory accesses ${missing === 1 ? "is" : "are"} not shown.`) : null);
 }
