@@ -39,10 +39,10 @@ after(async () => {
 });
 
 /** Draws functions of a file as a page, opens it, and collects what must not happen. */
-async function open(file, functions, colorScheme = "light") {
+async function open(file, functions, colorScheme = "light", options = []) {
   const page_file = join(folder, "page.html");
   const only = functions ? ["--function", functions] : [];
-  execFileSync(program, ["cfg", file, ...only, "-o", page_file], { cwd: root });
+  execFileSync(program, ["cfg", file, ...only, ...options, "-o", page_file], { cwd: root });
   const page = await browser.newPage({ viewport: { width: 1300, height: 850 }, colorScheme });
   const problems = [];
   page.on("console", (message) => problems.push(`console: ${message.text()}`));
@@ -270,6 +270,30 @@ test("several functions are listed", async () => {
   assert.equal(await page.title(), "bitonic_block<int, 512>");
   await page.locator("#function").selectOption("1");
   assert.equal(await page.title(), "bitonic_block<double, 256>");
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("machine code of instructions", { skip: !(process.env.PTXAS && process.env.NVDISASM) && "PTXAS and NVDISASM name the programs" }, async () => {
+  const options = ["--ptxas", process.env.PTXAS, "--nvdisasm", process.env.NVDISASM];
+  const { page, problems } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx", "*pipelined*", "light", options);
+  const index = await page.evaluate(() => {
+    const { graph, panel } = globalThis.viewer;
+    const isProduct = (text) => text.startsWith("mma.sync");
+    const block = graph.blocks.find((b) => b.text.some(isProduct));
+    panel.show(graph, block);
+    return block.text.findIndex(isProduct);
+  });
+  const row = page.locator("#panel tr").nth(index);
+  assert.match(await row.locator(".sass").textContent(), /HMMA/);
+  await row.hover();
+  assert.match(await page.locator("#tooltip").textContent(), /HMMA/);
+  // Each machine instruction is shown once.
+  const addresses = await page.evaluate(() => globalThis.viewer.graph.blocks.flatMap((b) => b.insts.flatMap(({ sass = [] }) => sass.map((text) => text.split(" ")[0]))));
+  assert(addresses.length > 100 && new Set(addresses).size === addresses.length, `${addresses.length} machine instructions`);
+  const faults = [];
+  await inAllWindows(page, async (window) => faults.push(...await examine(page, window, axe.source)));
+  assert.deepEqual(faults, []);
   assert.deepEqual(problems, []);
   await page.close();
 });

@@ -8,8 +8,13 @@ use clap::ValueEnum;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{LineIndex, Module};
+use ptx_isa::Target;
 use ptx_report::control_flow::{self, Details, Graph, Theme};
+use ptx_report::sass::Disassembly;
 
+use super::check::target;
+use crate::assembler::{Assembler, Depth};
 use crate::format::{FormatOptions, OutputFormat, of_extension};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
@@ -28,6 +33,7 @@ use crate::replace::replace_file;
 Examples:
   ptxkit cfg kernel.ptx -o kernel.html               a page to explore all functions
   ptxkit cfg kernel.ptx --function main -o main.svg
+  ptxkit cfg kernel.ptx --ptxas ptxas -o kernel.html with the machine code of each instruction
   ptxkit cfg kernel.ptx | dot -Tpdf > all.pdf
   ptxkit cfg --format mermaid kernel.ptx")]
 pub(crate) struct Args {
@@ -43,6 +49,15 @@ pub(crate) struct Args {
     /// Show at most this many instructions of a block in SVG and HTML, from its start and its end; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 12)]
     instructions: usize,
+    /// With HTML: also compile the files with this ptxas, and show the machine code of each instruction
+    #[arg(long, value_name = "PATH")]
+    ptxas: Option<PathBuf>,
+    /// Read the machine code with this nvdisasm [default: the one beside ptxas, else the one on PATH]
+    #[arg(long, value_name = "PATH", requires = "ptxas")]
+    nvdisasm: Option<PathBuf>,
+    /// The target that ptxas compiles for, instead of the one in the header
+    #[arg(long, value_name = "sm_XX", value_parser = target, requires = "ptxas")]
+    target: Option<Target>,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug, ValueEnum)]
@@ -96,22 +111,33 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if format.is_picture() && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("standard output is a terminal: write the picture to a file with --output");
     }
+    if args.ptxas.is_some() && format != Format::Html {
+        bail!("machine code is only shown in pages: use --output FILE.html or --format html");
+    }
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list()?;
     let mut pictures: Vec<Drawable> = Vec::new();
     let mut text = Vec::new();
     let (mut count, mut used) = (0, Vec::new());
-    let work = |source: Source| graphs(source, &args.functions, format);
-    let emit = |out: &mut Out, (source_graphs, chosen): (Vec<Drawable>, Chosen)| {
+    let work = |source: Source| graphs(source, args, format);
+    let emit = |out: &mut Out, graphs: Result<FileGraphs>| {
+        let FileGraphs {
+            graphs: source_graphs,
+            chosen,
+            refusal,
+        } = graphs?;
         chosen.note(&mut used);
+        if let Some(refusal) = &refusal {
+            output::note(format_args!("ptxkit: no machine code of {refusal}"));
+        }
         count += source_graphs.len();
         if format == Format::Svg && count > 1 {
             bail!("an SVG shows one function: choose it with --function");
         }
         if format.is_picture() {
             pictures.extend(source_graphs);
-            return Ok(Status::Ok);
+            return Ok(Status::of(refusal.is_some()));
         }
         for (graph, _) in source_graphs {
             write_text(&graph, format, &mut text)?;
@@ -145,11 +171,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 /// The graphs of the selected functions of a source.
-fn graphs(source: Source, functions: &Functions, format: Format) -> (Vec<Drawable>, Chosen) {
+struct FileGraphs {
+    graphs: Vec<Drawable>,
+    chosen: Chosen,
+    /// Why ptxas does not compile the file.
+    refusal: Option<String>,
+}
+
+fn graphs(source: Source, args: &Args, format: Format) -> Result<FileGraphs> {
     let module = ptx_parse::parse_with(source.bytes, &ptx_ir::Limits::default()).module;
     let facts = ModuleFacts::new(&module);
     let lines = SourceLines::new(&module);
-    let chosen = functions.choose(&module);
+    let chosen = args.functions.choose(&module);
+    let (disassembly, refusal) = match disassemble(&module, args)? {
+        Ok(disassembly) => (disassembly, None),
+        Err(refusal) => (None, Some(format!("{}: {refusal}", source.name))),
+    };
+    let line_index = disassembly
+        .as_ref()
+        .map(|_| LineIndex::new(module.source()));
     let graphs = module
         .definitions()
         .filter(|(id, ..)| chosen.contains(*id))
@@ -157,11 +197,35 @@ fn graphs(source: Source, functions: &Functions, format: Format) -> (Vec<Drawabl
         .map(|(facts, name)| {
             let analysis = FunctionAnalysis::new(facts);
             let graph = Graph::new(&source.name, &lines, &analysis, name);
-            let details = format.is_picture().then(|| Details::new(&lines, &analysis));
+            let mut details = format.is_picture().then(|| Details::new(&lines, &analysis));
+            if let (Some(details), Some(disassembly), Some(line_index)) =
+                (&mut details, &disassembly, &line_index)
+            {
+                details.add_machine_code(module.name(name), disassembly, line_index);
+            }
             (graph, details)
         })
         .collect();
-    (graphs, chosen)
+    Ok(FileGraphs {
+        graphs,
+        chosen,
+        refusal,
+    })
+}
+
+/// The machine code of a module, if ptxas is given; or why ptxas does not compile it.
+fn disassemble(module: &Module, args: &Args) -> Result<Result<Option<Disassembly>, String>> {
+    if args.ptxas.is_none() {
+        return Ok(Ok(None));
+    }
+    let assembler = Assembler {
+        ptxas: args.ptxas.clone(),
+        nvdisasm: args.nvdisasm.clone(),
+        target: args.target,
+    };
+    let header = module.header().target.map(Target::text);
+    let assembled = assembler.assemble(header, module.source(), Depth::Code)?;
+    Ok(assembled.map(|assembled| assembled.disassembly))
 }
 
 fn write_text(graph: &Graph, format: Format, out: &mut Vec<u8>) -> Result<()> {

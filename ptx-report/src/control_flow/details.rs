@@ -7,12 +7,14 @@ use ptx_analysis::graph::LoopId;
 use ptx_analysis::pressure::Pressure;
 use ptx_analysis::reg_lanes::VariableId;
 use ptx_analysis::source_lines::SourceLines;
-use ptx_ir::{EntityId, Statement};
+use ptx_ir::{EntityId, LineIndex, Statement};
 use serde::Serialize;
 
 use super::layout::Loop;
 use crate::basic_blocks::live_lists_fit;
+use crate::demangle::short_text;
 use crate::register_names::RegisterNames;
+use crate::sass::Disassembly;
 use crate::source_frames::{self, frames};
 
 /// Details that [`svg`](super::svg) and [`html`](super::html) show besides the graph: loops, source lines and live registers.
@@ -45,6 +47,12 @@ pub(super) struct Inst {
     pub(super) written: Vec<u32>,
     /// The registers that are live before the instruction, but not after it.
     pub(super) read: Vec<u32>,
+    /// The machine instructions that come from its line of the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) sass: Vec<String>,
+    /// The offset in the file.
+    #[serde(skip)]
+    start: u32,
 }
 
 #[derive(Debug, Serialize, Clone, PartialEq, Eq, Hash)]
@@ -56,6 +64,22 @@ pub(super) struct SourceLine {
 }
 
 impl Details {
+    /// Adds the machine code of the function `name`, which pages show with each instruction. `lines` are those of the file. If several instructions are in a line of the file, the first one
+    /// has the machine code of all.
+    pub fn add_machine_code(&mut self, name: &str, disassembly: &Disassembly, lines: &LineIndex) {
+        let mut machine_code = disassembly.by_line(name);
+        for inst in self.insts.iter_mut().flatten() {
+            let instructions = machine_code
+                .remove(&lines.position(inst.start).line)
+                .unwrap_or_default();
+            let texts = instructions.iter().map(|instruction| {
+                let text = instruction.text();
+                format!("{:04x}  {}", instruction.address, short_text(&text))
+            });
+            inst.sass = texts.collect();
+        }
+    }
+
     /// Collects the details of a function. `lines` are the source lines of its module.
     #[must_use]
     pub fn new(lines: &SourceLines<'_>, analysis: &FunctionAnalysis<'_>) -> Self {
@@ -73,6 +97,7 @@ impl Details {
                     let source = sources.intern(&frames(&source_lines, stmt));
                     block_insts.push(Inst {
                         source,
+                        start: body.source_span(stmt).start,
                         ..Inst::default()
                     });
                 }

@@ -3,6 +3,8 @@
 //! `ptxas --generate-line-info` records the line of the PTX file that each machine instruction comes from. This module reads text and starts no
 //! programs.
 
+use std::collections::BTreeMap;
+
 mod control_flow;
 mod facts;
 mod messages;
@@ -64,6 +66,17 @@ impl Disassembly {
             let owner = function.kernel.as_deref().unwrap_or(&function.name);
             owner == name
         })
+    }
+
+    /// The machine instructions of a function of a PTX module by the line of the PTX file that they come from; 0 for those that come from no line.
+    #[must_use]
+    pub fn by_line<'a>(&'a self, name: &'a str) -> BTreeMap<u32, Vec<&'a SassInstruction>> {
+        let mut lines = BTreeMap::<u32, Vec<&SassInstruction>>::new();
+        for instruction in self.parts(name).flat_map(SassFunction::executable) {
+            let line = instruction.line.unwrap_or(0);
+            lines.entry(line).or_default().push(instruction);
+        }
+        lines
     }
 }
 

@@ -2,6 +2,15 @@
 /** The most registers that a tooltip lists. */
 const MOST_REGISTERS = 60;
 
+/** The most machine instructions that are listed with an instruction. */
+const MOST_MACHINE_INSTRUCTIONS = 40;
+
+/** The machine instructions of an instruction, as far as they are listed. */
+function machineCode({ sass = [] }) {
+  const left = sass.length - MOST_MACHINE_INSTRUCTIONS;
+  return left > 0 ? [...sass.slice(0, MOST_MACHINE_INSTRUCTIONS), `and ${left} more`] : sass;
+}
+
 /** The numbers of the registers that are live before and after an instruction; null if they are not known. */
 function liveAt(block, inst) {
   if (!block.live_out) return null;
@@ -34,6 +43,7 @@ function describeInst(graph, block, inst) {
     if (added.length > 0) lines.push([`live from here: ${list(added)}`, false]);
     if (ended.length > 0) lines.push([`last use: ${list(ended)}`, false]);
   }
+  for (const text of machineCode(block.insts[inst])) lines.push([text, true]);
   return lines;
 }
 
@@ -88,6 +98,13 @@ class Panel {
         const cell = row.insertCell();
         cell.className = name;
         cell.textContent = value;
+      }
+      const code = machineCode(block.insts[inst]);
+      if (code.length) {
+        const list = document.createElement("div");
+        list.className = "sass";
+        list.textContent = code.join("\n");
+        row.cells[0].append(list);
       }
       row.cells[2].title = "register pressure";
       row.className = matches?.has(inst) ? "match" : "";

@@ -1,6 +1,6 @@
 //! The text of a function in the page: source lines, PTX and machine code beside each other.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use ptx_ir::Module;
 use ptx_report::clean;
@@ -100,19 +100,9 @@ impl Code {
         // The name of a function is the prefix of the names of its parameters.
         let prefix = format!("{}_", function.name);
         let shown = |text: &str| clean(&short_text(&text.replace(&prefix, ""))).into_owned();
-        let mut machine_code: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-        let parts = disassembly.into_iter().flat_map(|d| d.parts(function.name));
-        for instruction in parts.flat_map(|part| part.executable()) {
-            let text = format!(
-                "{:04x}  {}",
-                instruction.address,
-                shown(&instruction.text())
-            );
-            machine_code
-                .entry(instruction.line.unwrap_or(0))
-                .or_default()
-                .push(text);
-        }
+        let mut machine_code = disassembly
+            .map(|disassembly| disassembly.by_line(function.name))
+            .unwrap_or_default();
         let counts = profile.of_function(function.name);
         let mut code = Self {
             all: function.statements.len(),
@@ -137,12 +127,16 @@ impl Code {
             };
             let all_sass = (sass.len() > MAX_INSTRUCTIONS).then_some(sass.len());
             sass.truncate(MAX_INSTRUCTIONS);
+            let sass = sass.into_iter().map(|instruction| {
+                let text = shown(&instruction.text());
+                format!("{:04x}  {text}", instruction.address)
+            });
             code.lines.push(Line {
                 line: row.line,
                 text: shown(&listing.text(row)),
                 is_label: row.kind == Kind::Label,
                 source,
-                sass,
+                sass: sass.collect(),
                 all_sass,
                 counts: counts
                     .and_then(|counts| counts.get(&row.line))
