@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ptx_report::demangle::demangle;
-use ptx_report::function_stats::{self, Signature, type_name};
+use ptx_report::function_stats::{self, FunctionStats, Signature, type_name};
+use ptx_report::occupancy::{KernelOccupancy, LaunchSizes};
 use ptx_report::{counted, labels};
 use ptxkit::ir::{Body, Declarations, FuncId, FunctionKind, OperandPool, Param, TableRange};
-use ptxkit::isa::StateSpace;
-use pyo3::exceptions::{PyKeyError, PyTypeError};
+use ptxkit::isa::{StateSpace, Target};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyString};
 
@@ -162,6 +163,13 @@ pub(crate) struct Function {
 impl Function {
     pub(crate) fn new(module: Py<Module>, id: FuncId) -> Self {
         Self { module, id }
+    }
+
+    fn collect_stats(&self, py: Python<'_>) -> PyResult<FunctionStats> {
+        let stats =
+            py.detach(|| function_stats::collect(&self.module.get().ir, |id| id == self.id));
+        let missing = || Failure::new(format!("`{}` has no body here", self.name()));
+        Ok(stats.into_iter().next().ok_or_else(missing)?)
     }
 
     pub(crate) fn copy(&self, py: Python<'_>) -> Self {
@@ -382,12 +390,30 @@ impl Function {
     /// `ptxkit stats --json` writes for the function.
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let stats =
-            py.detach(|| function_stats::collect(&self.module.get().ir, |id| id == self.id));
-        match stats.first() {
-            Some(stats) => to_python(py, stats),
-            None => Err(Failure::new(format!("`{}` has no body here", self.name())).into()),
+        to_python(py, &self.collect_stats(py)?)
+    }
+
+    /// The occupancy of a kernel on a target, by default that of the module, with `block` threads in a CTA and `shared` bytes of dynamic shared memory:
+    /// the object `occupancy` that `ptxkit stats --json` writes. `None` for other functions, unknown targets and an unknown number of threads.
+    #[pyo3(signature = (*, block=None, shared=None, target=None))]
+    fn occupancy<'py>(
+        &self,
+        py: Python<'py>,
+        block: Option<u32>,
+        shared: Option<u64>,
+        target: Option<&str>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if block.is_some_and(|threads| !(1..=1024).contains(&threads)) {
+            return Err(PyValueError::new_err("a CTA has 1 to 1024 threads"));
         }
+        let mut sizes = LaunchSizes::default();
+        (sizes.block, sizes.dynamic_shared) = (block, shared);
+        let header = self.module.get().ir.header().target;
+        let Some(target) = target.or_else(|| header.map(Target::text)) else {
+            return Ok(None);
+        };
+        let occupancy = KernelOccupancy::new(&self.collect_stats(py)?, target, sizes);
+        occupancy.map(|o| to_python(py, &o)).transpose()
     }
 
     /// The text, from the linkage to the `}` or `;`.

@@ -52,6 +52,20 @@ def test_function(kernel):
     assert kernel.module.functions[1] == kernel
 
 
+def test_occupancy(kernel, module):
+    # At most 16 CTAs of 128 threads are 2,048 threads of a multiprocessor.
+    occupancy = kernel.occupancy(target="sm_80")
+    assert (occupancy["blocks"], occupancy["percent"], occupancy["threads_from"]) == (16, 100.0, "maximum")
+    assert kernel.occupancy() == kernel.stats["occupancy"]
+    # 100,000 bytes and those of `buffer`: one CTA in 164 KiB.
+    assert kernel.occupancy(block=256, shared=100_000, target="sm_80")["blocks"] == 1
+    assert kernel.occupancy(target="sm_20") is None
+    with pytest.raises(ValueError, match="1 to 1024"):
+        kernel.occupancy(block=2048)
+    with pytest.raises(ptxkit.PtxError, match="no body"):
+        module.functions["helper"].occupancy()
+
+
 def test_declarations_have_no_body(module):
     helper = module.functions["helper"]
     assert not helper.is_definition

@@ -96,7 +96,9 @@ impl KernelOccupancy {
         let needs = BlockNeeds {
             threads,
             registers,
-            shared_bytes: stats.shared_bytes? + launch.dynamic_shared.unwrap_or(0),
+            shared_bytes: stats
+                .shared_bytes?
+                .saturating_add(launch.dynamic_shared.unwrap_or(0)),
         };
         let occupancy = Occupancy::new(&limits, needs);
         let is_limited_by = |limiter| occupancy.limiters.contains(&limiter);
