@@ -246,15 +246,16 @@ impl<'a> WarpValues<'a> {
     }
 
     /// The value of a register where a block reads it.
-    fn read(&self, id: ValueId, block: BlockId) -> Fact {
+    fn read(&self, id: ValueId, block: BlockId) -> &Fact {
+        static UNKNOWN: Fact = Fact::Unknown;
         let Some(entry) = self.entry(id) else {
-            return Fact::Unknown;
+            return &UNKNOWN;
         };
         // Lanes that left a loop at different times hold values of different iterations.
         if !entry.fact.is_known() && entry.fact != Fact::New && !self.is_same_time(id, block) {
-            return Fact::Unknown;
+            return &UNKNOWN;
         }
-        entry.fact.clone()
+        &entry.fact
     }
 
     /// Returns whether the lanes of a warp left the loops around a definition together that do not contain a read.

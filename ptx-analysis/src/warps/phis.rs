@@ -26,9 +26,9 @@ impl WarpValues<'_> {
                 _ => self.read(argument, block),
             };
             result = match (&result, fact) {
-                (Fact::New, fact) => fact,
-                (result, fact) if *result == fact && fact.is_known() => fact,
-                (result, fact) if is_together => self.joined(id, result, &fact),
+                (Fact::New, fact) => fact.clone(),
+                (result, fact) if result == fact && fact.is_known() => continue,
+                (result, fact) if is_together => self.joined(id, result, fact),
                 _ => Fact::Unknown,
             };
         }

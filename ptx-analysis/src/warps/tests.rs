@@ -1,5 +1,7 @@
 //! Operations on integers of lanes compared with the same operations on the integers of single lanes.
 
+mod rows;
+
 use super::bitwise::bitwise;
 use super::expression::joined;
 use super::number::{Lanes, Number, ones, zip};
