@@ -203,6 +203,20 @@ for (const [width, scheme] of [[1240, "light"], [1920, "dark"]]) {
   });
 }
 
+for (const [width, scheme] of [[1240, "light"], [1920, "dark"]]) {
+  test(`the screenshot of a roofline, ${width} pixels, ${scheme}`, async () => {
+    const launch = ["--block", "256", "--grid", "4096", "--arg", "n=4096", "--device", "H200"];
+    const { page, problems } = await open("corpus/compiled/nvcc/matrix.lineinfo.sm_100f.ptx", scheme, launch);
+    await page.setViewportSize({ width, height: 700 });
+    if (width > 1500) await page.locator("#list a", { hasText: "tiled<8, double>" }).click();
+    await page.locator("svg[aria-label='Roofline of H200 SXM']").waitFor();
+    if (width > 1500) await page.locator("h2", { hasText: "Launch" }).evaluate((title) => title.scrollIntoView());
+    await takePicture(page, `screenshot-roofline-${width}`);
+    assert.deepEqual(problems, []);
+    await page.close();
+  });
+}
+
 /** Shows a function, or all of them with `null`. */
 async function show(page, index) {
   await page.evaluate((hash) => { location.hash = hash; }, index === null ? "" : String(index));
