@@ -167,6 +167,29 @@ impl Location {
     }
 }
 
+/// A range of physical addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct AddressRange {
+    /// The first address.
+    pub start: u64,
+    /// The last address.
+    pub last: u64,
+}
+
+impl AddressRange {
+    /// All addresses.
+    pub const ALL: Self = Self {
+        start: 0,
+        last: u64::MAX,
+    };
+
+    /// Whether the range contains the first byte of a location.
+    #[must_use]
+    pub(crate) fn contains(self, location: Location) -> bool {
+        self.start <= location.address && location.address <= self.last
+    }
+}
+
 /// The kind of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EventKind {
@@ -182,15 +205,21 @@ pub enum EventKind {
     ProxyFence {
         /// Whether the fence orders accesses by different virtual addresses.
         is_alias: bool,
+        /// The bytes whose accesses the fence orders.
+        range: AddressRange,
     },
     /// The arrival at a barrier, or the end of the wait for the barrier.
     Barrier,
+    /// The start of an asynchronous operation, whose events belong to a thread of their own (8.9.1.1).
+    Start,
+    /// The end of a wait for asynchronous operations.
+    Await,
 }
 
 /// An operation of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// The number of the thread.
+    /// The number of the thread, or of the asynchronous operation ([`Execution::asynchronous`](crate::Execution)).
     pub thread: u32,
     /// The position among the operations of the thread. The two events of an atomic operation have consecutive positions.
     pub position: u32,
@@ -208,8 +237,6 @@ pub struct Event {
     pub partner: Option<u32>,
     /// Whether the event belongs to a reduction, whose read acquires nothing (8.11.1).
     pub is_reduction: bool,
-    /// Whether the event is not part of the program order of its thread (8.9.1.1).
-    pub is_asynchronous: bool,
     /// The number of the instruction in its program.
     pub instruction: u32,
 }
@@ -226,7 +253,6 @@ impl Event {
         value: None,
         partner: None,
         is_reduction: false,
-        is_asynchronous: false,
         instruction: u32::MAX,
     };
 

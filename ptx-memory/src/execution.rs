@@ -15,10 +15,34 @@ pub struct ReadsFrom {
     pub bytes: u32,
 }
 
+/// An asynchronous operation (8.9.1.1). Its events are those of a thread of their own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AsynchronousOperation {
+    /// The number of the thread of its events.
+    pub thread: u32,
+    /// The event that starts it. What precedes this event in base causality order precedes the events of the operation, but not what follows them.
+    pub start: u32,
+    /// The threads of the operations that it follows: their events precede its events.
+    pub follows: Vec<u32>,
+    /// Whether what precedes the start also precedes what follows the operation.
+    pub is_cumulative: bool,
+}
+
+/// A wait for asynchronous operations.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AsynchronousWait {
+    /// The event.
+    pub event: u32,
+    /// The threads of the operations.
+    pub operations: Vec<u32>,
+    /// Whether only the reads of the operations are complete.
+    pub is_for_reads: bool,
+}
+
 /// A candidate execution. Reads may lack a source as long as an execution is explored.
 #[derive(Clone, Debug, Default)]
 pub struct Execution {
-    /// The places of the threads.
+    /// The places of the threads. Those of asynchronous operations come last, in the places of the threads that started them.
     pub threads: Vec<ThreadPlace>,
     /// The events. Event 0 is the initial write.
     pub events: Vec<Event>,
@@ -26,8 +50,12 @@ pub struct Execution {
     pub reads_from: Vec<ReadsFrom>,
     /// Pairs of a read and an event whose address, data or existence depends on what the read returns.
     pub dependencies: Vec<(u32, u32)>,
-    /// Pairs of events in base causality order by barriers, asynchronous operations and the start of grids.
+    /// Pairs of events in base causality order by barriers and the start of grids.
     pub synchronization: Vec<(u32, u32)>,
+    /// The asynchronous operations.
+    pub asynchronous: Vec<AsynchronousOperation>,
+    /// The waits for asynchronous operations.
+    pub waits: Vec<AsynchronousWait>,
 }
 
 impl Execution {
@@ -48,6 +76,26 @@ impl Execution {
             .get(event.thread as usize)
             .copied()
             .unwrap_or_default()
+    }
+
+    /// The number of the thread that performs or, for an asynchronous operation, started the operation of an event.
+    #[must_use]
+    pub fn initiator(&self, event: &Event) -> u32 {
+        let mut thread = event.thread;
+        // An operation starts no other one, so that one step leads to a thread of the program.
+        if let Some(operation) = self.operation_of_thread(thread)
+            && let Some(start) = self.event(operation.start as usize)
+        {
+            thread = start.thread;
+        }
+        thread
+    }
+
+    /// The asynchronous operation whose events have the number of a thread.
+    pub(crate) fn operation_of_thread(&self, thread: u32) -> Option<&AsynchronousOperation> {
+        self.asynchronous
+            .iter()
+            .find(|operation| operation.thread == thread)
     }
 
     /// The event with this number.

@@ -33,8 +33,10 @@ mod orders;
 mod program;
 mod relation;
 
-pub use event::{Event, EventKind, Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
-pub use execution::{Execution, ReadsFrom};
+pub use event::{
+    AddressRange, Event, EventKind, Location, MemoryProxy, MemoryScope, Order, ThreadPlace,
+};
+pub use execution::{AsynchronousOperation, AsynchronousWait, Execution, ReadsFrom};
 pub use explore::{End, Ending, ExploreOptions, Limit, Observer, Race, Statistics, explore};
 pub use model::{Axiom, Causality, Relations, Version, Violation, from_reads};
 pub use orders::{Demands, LastWrite, Orders, orders};

@@ -1,6 +1,6 @@
 //! What threads do: programs as the explorer sees them.
 
-use crate::event::{Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
+use crate::event::{AddressRange, Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
 use crate::relation::EventSet;
 
 /// A value that a thread computes, and the reads that it depends on.
@@ -81,6 +81,8 @@ pub struct BarrierStep {
     pub exchange: Option<u128>,
     /// Whether memory accesses before an arrival precede those after the waits of other threads.
     pub orders: bool,
+    /// The instructions whose earlier writes precede what follows the waits of other threads, although the arrival does not order.
+    pub released: Vec<u32>,
     /// The reads on which the execution of the operation depends.
     pub dependencies: EventSet,
     /// The number of the instruction.
@@ -131,6 +133,8 @@ pub enum Step {
         order: Order,
         /// The scope of a one-directional fence.
         scope: MemoryScope,
+        /// The bytes whose accesses the fence orders.
+        range: AddressRange,
         /// The reads on which the execution of the fence depends.
         dependencies: EventSet,
         /// The number of the instruction.
@@ -138,6 +142,30 @@ pub enum Step {
     },
     /// An operation on a barrier.
     Barrier(BarrierStep),
+    /// The start of an asynchronous operation, which runs as a thread of its own from [`Program::asynchronous`].
+    Start {
+        /// Whether all values of the operation are known. If not, the operation starts again when they are.
+        is_known: bool,
+        /// The operations of this thread that come before it, numbered in the order of their starts from 0.
+        follows: Vec<usize>,
+        /// Whether events before the start also precede what follows the operation.
+        is_cumulative: bool,
+        /// The reads on which the start depends.
+        dependencies: EventSet,
+        /// The number of the instruction.
+        instruction: u32,
+    },
+    /// A wait for asynchronous operations of this thread.
+    Await {
+        /// The operations, numbered in the order of their starts from 0.
+        operations: Vec<usize>,
+        /// Whether only the reads of the operations must be complete.
+        is_for_reads: bool,
+        /// The reads on which the wait depends.
+        dependencies: EventSet,
+        /// The number of the instruction.
+        instruction: u32,
+    },
     /// The head of a loop with this number.
     LoopHead(u32, Iteration),
     /// What the thread does next depends on reads of which one has no source yet.
@@ -186,6 +214,16 @@ pub trait Program {
         dependencies: &EventSet,
     ) {
         let _ = (thread, values, dependencies);
+    }
+
+    /// The state at the start of the asynchronous operation at which a thread stopped.
+    fn asynchronous(&self, thread: &Self::Thread) -> Self::Thread {
+        thread.clone()
+    }
+
+    /// Whether threads may start asynchronous operations.
+    fn has_asynchronous_operations(&self) -> bool {
+        false
     }
 
     /// What the atomic operation at which a thread stopped writes if the old value is `old`.

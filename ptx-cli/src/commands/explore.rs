@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// The largest number of executions
     #[arg(long, value_name = "N", default_value = "1000000")]
     max_executions: u64,
+    /// Do not report data-races. The values of racing reads are those that the axioms allow
+    #[arg(long)]
+    ignore_races: bool,
     /// Search for the weakest change of one or two orders, scopes or fences with which no execution fails
     #[arg(long)]
     repair: bool,
@@ -342,6 +345,7 @@ impl Args {
         let mut launch = KernelLaunch::new(self.threads.ctas, self.threads.threads, arguments);
         launch.cluster = self.cluster;
         launch.dynamic_shared_bytes = self.shared.into();
+        launch.ignores_races = self.ignore_races;
         Ok(launch)
     }
 }
@@ -468,6 +472,11 @@ impl Explored<'_> {
             output::note(format_args!(
                 "not all executions were explored: in {}, a loop ran as often as `--unroll` allows",
                 counted(statistics.unrolled as usize, "execution")
+            ));
+        }
+        if self.report.reads_clock {
+            output::note(format_args!(
+                "not all executions were explored: the kernel reads clocks, and no time passes here"
             ));
         }
         if self.report.is_cut {

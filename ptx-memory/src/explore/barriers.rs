@@ -21,6 +21,8 @@ struct Key {
 struct Generation {
     /// The threads that arrived, with their events, and whether they wait by the same operation.
     arrivals: Vec<(usize, u32)>,
+    /// The events, with their threads, that precede what follows the waits of other threads.
+    released: Vec<(usize, u32)>,
     /// The events of threads that wait.
     waits: Vec<(usize, u32)>,
     /// The reads on which arrivals depend.
@@ -81,6 +83,8 @@ struct Arrival {
     operation: usize,
     step: BarrierStep,
     event: u32,
+    /// The events that precede what follows the waits of other threads.
+    released: Vec<u32>,
     dependencies: EventSet,
 }
 
@@ -173,10 +177,10 @@ impl Barriers {
     /// Lets an operation of a thread arrive, unless it did. Returns whether the thread passes the barrier.
     pub(crate) fn visit(
         &mut self,
-        thread: usize,
-        operation: usize,
+        (thread, operation): (usize, usize),
         step: &BarrierStep,
         event: u32,
+        released: Vec<u32>,
         dependencies: &EventSet,
         synchronization: &mut Vec<(u32, u32)>,
     ) -> Option<Passage> {
@@ -191,6 +195,7 @@ impl Barriers {
             operation,
             step: step.clone(),
             event,
+            released,
             dependencies,
         };
         let generation = match step.participants {
@@ -258,6 +263,7 @@ impl Barriers {
             operation,
             step,
             event,
+            released,
             dependencies,
         } = arrival;
         self.members.insert(
@@ -298,13 +304,17 @@ impl Barriers {
                 .collect()
         };
         // An arrival synchronizes with the waits of other threads.
-        if step.arrives && step.orders {
-            synchronization.extend(others(&generation.waits).iter().map(|wait| (*event, *wait)));
+        if step.arrives {
+            for wait in others(&generation.waits) {
+                synchronization.extend(released.iter().map(|first| (*first, wait)));
+            }
+            let released = released.iter().map(|first| (*thread, *first));
+            generation.released.extend(released);
         }
         if step.waits {
             if step.orders {
-                let arrivals = others(&generation.arrivals);
-                synchronization.extend(arrivals.iter().map(|arrival| (*arrival, *event)));
+                let released = others(&generation.released);
+                synchronization.extend(released.iter().map(|first| (*first, *event)));
             }
             generation.waits.push((*thread, *event));
         }

@@ -254,7 +254,7 @@ fn add_races(
             };
             let conflict = (a.is_write() || b.is_write()) && one.shares_bytes(other);
             if conflict
-                && (a.thread != b.thread || a.is_asynchronous || b.is_asynchronous)
+                && a.thread != b.thread
                 && !relations.morally_strong.contains(first, second)
                 && !precedes(first, second)
                 && !precedes(second, first)

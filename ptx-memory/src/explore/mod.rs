@@ -5,6 +5,7 @@
 //! execution has exactly one sequence of choices, so no execution is explored twice. Without [`ExploreOptions::passes_always`], a read is only passed if a
 //! write was met, in the executions in which it returned another one, that it could return. The memory is quadratic in the number of events of one execution.
 
+mod asynchronous;
 mod barriers;
 mod end;
 mod finish;
@@ -319,7 +320,7 @@ impl<P: Program> Explorer<'_, '_, P> {
             .iter()
             .any(|thread| thread.status == Status::Limit)
         {
-            if state.has_unreachable_source() {
+            if state.has_unreachable_source(self.context.program) {
                 self.statistics.dead_ends += 1;
             } else {
                 self.statistics.unrolled += 1;
@@ -475,8 +476,10 @@ fn next_read<P: Program>(state: &State<P>) -> Option<(usize, Vec<u32>)> {
                 // A thread that is blocked by a waiting read, too, does not go on.
                 let is_blocking = thread.blocking.contains(read)
                     && !thread.blocking.iter().any(|other| waiting.contains(other));
-                is_blocking || thread.wanted.contains(read)
+                is_blocking
             })
+            // The values of an asynchronous operation come from the thread that started it.
+            || state.threads.iter().any(|thread| thread.wanted.contains(read))
     };
     let (index, candidates) = state
         .pending

@@ -1,6 +1,6 @@
 //! The part of an execution that must exist for a write.
 
-use crate::execution::{Execution, ReadsFrom};
+use crate::execution::{AsynchronousOperation, AsynchronousWait, Execution, ReadsFrom};
 use crate::explore::Node;
 use crate::explore::state::{PendingRead, State};
 use crate::program::Program;
@@ -70,6 +70,22 @@ pub(super) fn with_write<P: Program>(
     for &(first, second) in &later.execution.synchronization {
         if let (Some(first), Some(second)) = (number(first), number(second)) {
             result.synchronization.push((first, second));
+        }
+    }
+    for operation in &later.execution.asynchronous {
+        if let Some(start) = number(operation.start) {
+            result.asynchronous.push(AsynchronousOperation {
+                start,
+                ..operation.clone()
+            });
+        }
+    }
+    for wait in &later.execution.waits {
+        if let Some(event) = number(wait.event) {
+            result.waits.push(AsynchronousWait {
+                event,
+                ..wait.clone()
+            });
         }
     }
     result

@@ -9,17 +9,17 @@ use crate::relation::EventSet;
 const MAX_OPERATIONS: usize = 10_000;
 
 /// A run of a thread.
-struct Run<T> {
-    state: T,
+pub(super) struct Run<T> {
+    pub(super) state: T,
     /// The number of the next operation.
-    operation: usize,
+    pub(super) operation: usize,
     /// Whether all operations so far are complete.
     is_complete: bool,
     /// The number of visits of loop heads by complete operations.
     visits: usize,
     step: Option<Step>,
     /// The reads on which other threads depended that arrived at the barriers so far.
-    barrier_dependencies: EventSet,
+    pub(super) barrier_dependencies: EventSet,
 }
 
 impl<P: Program> State<P> {
@@ -93,11 +93,12 @@ impl<P: Program> State<P> {
         };
         let number = self.simple_event(thread, run, event, &barrier.dependencies);
         let operation = run.operation - 1;
+        let sources = self.released_by(thread, operation, barrier, number);
         let passage = self.barriers.visit(
-            thread,
-            operation,
+            (thread, operation),
             barrier,
             number,
+            sources,
             &run.barrier_dependencies,
             &mut self.execution.synchronization,
         );
@@ -113,6 +114,40 @@ impl<P: Program> State<P> {
         // The next run repeats the step.
         run.operation = operation;
         Some(Status::Waiting)
+    }
+
+    /// The events that the arrival at a barrier orders before what follows the waits of other threads: itself or, if it does not order, earlier
+    /// fences of the scope of the cluster, and the writes that are released.
+    fn released_by(
+        &self,
+        thread: usize,
+        end: usize,
+        barrier: &BarrierStep,
+        arrival: u32,
+    ) -> Vec<u32> {
+        if barrier.orders {
+            return vec![arrival];
+        }
+        if barrier.exchange.is_some() {
+            return Vec::new();
+        }
+        let is_released = |event: &Event| {
+            let is_fence =
+                event.is_fence() && event.releases() && event.scope >= MemoryScope::Cluster;
+            is_fence || event.is_write() && barrier.released.contains(&event.instruction)
+        };
+        let operations = self.threads.get(thread).map(|thread| &thread.operations);
+        operations
+            .into_iter()
+            .flatten()
+            .take(end)
+            .filter_map(|operation| operation.event)
+            .filter(|&event| {
+                self.execution
+                    .event(event as usize)
+                    .is_some_and(is_released)
+            })
+            .collect()
     }
 
     /// Performs a step of a thread. Returns a status if the thread stops.
@@ -153,12 +188,14 @@ impl<P: Program> State<P> {
                 proxy,
                 order,
                 scope,
+                range,
                 dependencies,
                 instruction,
             } => {
                 let event = Event {
                     kind: EventKind::ProxyFence {
                         is_alias: proxy.is_none(),
+                        range: *range,
                     },
                     proxy: proxy.unwrap_or(MemoryProxy::Generic),
                     order: *order,
@@ -170,6 +207,10 @@ impl<P: Program> State<P> {
                 None
             }
             Step::Barrier(barrier) => self.barrier(context, thread, run, barrier),
+            Step::Start { .. } | Step::Await { .. } => {
+                self.asynchronous(context, thread, run, step);
+                None
+            }
             Step::LoopHead(head, iteration) => {
                 self.loop_head(context, thread, run, *head, *iteration)
             }
@@ -185,11 +226,11 @@ impl<P: Program> State<P> {
         }
     }
 
-    fn operation(&self, thread: usize, operation: usize) -> Option<Operation> {
+    pub(super) fn operation(&self, thread: usize, operation: usize) -> Option<Operation> {
         self.threads.get(thread)?.operations.get(operation).copied()
     }
 
-    fn set_operation(&mut self, thread: usize, number: usize, operation: Operation) {
+    pub(super) fn set_operation(&mut self, thread: usize, number: usize, operation: Operation) {
         if let Some(thread) = self.threads.get_mut(thread) {
             if number >= thread.operations.len() {
                 thread.operations.resize(number + 1, Operation::default());
@@ -237,7 +278,7 @@ impl<P: Program> State<P> {
     }
 
     /// An event without an address.
-    fn simple_event(
+    pub(super) fn simple_event(
         &mut self,
         thread: usize,
         run: &mut Run<P::Thread>,
@@ -263,7 +304,7 @@ impl<P: Program> State<P> {
             number,
             Operation {
                 event: Some(event),
-                write: None,
+                ..Operation::default()
             },
         );
         event

@@ -35,6 +35,17 @@ pub(crate) struct Operation {
     pub(crate) event: Option<u32>,
     /// The write of an atomic operation.
     pub(crate) write: Option<u32>,
+    /// The asynchronous operation that it starts.
+    pub(super) asynchronous: Option<Started>,
+}
+
+/// An asynchronous operation that was started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    /// The number of its thread.
+    pub(super) thread: usize,
+    /// Whether all values of the operation were known at its start.
+    pub(super) is_known: bool,
 }
 
 /// A visit of a loop head.
@@ -69,6 +80,23 @@ pub(crate) struct ThreadState<T> {
     pub(super) wanted: EventSet,
     /// The reads on which it depends what the thread does next, if it is blocked.
     pub(super) blocking: EventSet,
+}
+
+impl<T> ThreadState<T> {
+    pub(super) fn new(state: T) -> Self {
+        Self {
+            state,
+            step: None,
+            completed: 0,
+            completed_visits: 0,
+            operations: Vec::new(),
+            visits: Vec::new(),
+            status: Status::Blocked,
+            barrier_dependencies: EventSet::new(),
+            wanted: EventSet::new(),
+            blocking: EventSet::new(),
+        }
+    }
 }
 
 /// A read without a source for some of its bytes.
@@ -165,18 +193,7 @@ impl<P: Program> State<P> {
     pub(crate) fn new(program: &P) -> Self {
         let places = program.places().to_vec();
         let threads = (0..places.len())
-            .map(|thread| ThreadState {
-                state: program.start(thread),
-                step: None,
-                completed: 0,
-                completed_visits: 0,
-                operations: Vec::new(),
-                visits: Vec::new(),
-                status: Status::Blocked,
-                barrier_dependencies: EventSet::new(),
-                wanted: EventSet::new(),
-                blocking: EventSet::new(),
-            })
+            .map(|thread| ThreadState::new(program.start(thread)))
             .collect();
         Self {
             barriers: Barriers::new(&places),
@@ -224,8 +241,11 @@ impl<P: Program> State<P> {
     /// Runs all threads as far as possible.
     pub(crate) fn advance(&mut self, context: &mut Context<'_, P>) {
         loop {
-            for thread in 0..self.threads.len() {
+            // Asynchronous operations become threads while others run.
+            let mut thread = 0;
+            while thread < self.threads.len() {
                 self.run(context, thread);
+                thread += 1;
             }
             let threads = &self.threads;
             let has_ended = |thread: usize| {
@@ -242,7 +262,10 @@ impl<P: Program> State<P> {
 
     /// Whether a read that passed over all writes waits for one that only its own thread could still do: a read never returns a later write of its
     /// thread (8.10.5), so such an execution does not exist.
-    pub(crate) fn has_unreachable_source(&self) -> bool {
+    pub(crate) fn has_unreachable_source(&self, program: &P) -> bool {
+        if program.has_asynchronous_operations() {
+            return false;
+        }
         let has_ended = |number: usize, thread: &ThreadState<P::Thread>| {
             thread.status == Status::Exited
                 && !self.pending.iter().any(|pending| {

@@ -8,6 +8,8 @@ use ptx_ir::{Declarations, InstId, LabelId, Operand, Statement, StmtId};
 use ptx_isa::StateSpace;
 use ptx_semantics::Place;
 
+use super::thread::is_clock;
+
 /// The code of a kernel.
 #[derive(Debug)]
 pub(super) struct Code {
@@ -20,6 +22,10 @@ pub(super) struct Code {
     heads: HashMap<usize, Vec<Place>>,
     /// Whether no instruction mentions what differs between threads: a special register, or shared memory of the CTA.
     pub(super) is_uniform: bool,
+    /// Whether an instruction reads a clock.
+    pub(super) reads_clock: bool,
+    /// Whether an instruction starts an asynchronous operation.
+    pub(super) is_asynchronous: bool,
 }
 
 impl Code {
@@ -58,6 +64,15 @@ impl Code {
                     !matches!(access.space, Space::State(space) if space.base() == StateSpace::Shared)
                 })
         });
+        let is_asynchronous = instructions
+            .iter()
+            .any(|&id| !facts.inst(id).asynchronous().is_empty());
+        let reads_clock = instructions.iter().any(|&id| {
+            let inst = facts.inst(id);
+            inst.parts().any(
+                |(operand, _)| matches!(operand, Operand::Special(register) if is_clock(register)),
+            )
+        });
         let dataflow = FunctionDataflow::new(facts);
         let mut heads = HashMap::new();
         for (number, &id) in instructions.iter().enumerate() {
@@ -87,6 +102,8 @@ impl Code {
             labels,
             heads,
             is_uniform,
+            reads_clock,
+            is_asynchronous,
         }
     }
 

@@ -120,6 +120,7 @@ impl Kernel<'_> {
             waits: true,
             exchange: Some(values.first().copied().unwrap_or(0)),
             orders: false,
+            released: Vec::new(),
             dependencies,
             instruction: state.next as u32,
         }))

@@ -102,6 +102,8 @@ pub struct KernelReport {
     pub outcomes: Vec<KernelOutcome>,
     /// Whether final contents were left out, because there are too many of them.
     pub is_cut: bool,
+    /// Whether the kernel reads clocks. They stand still here, so that no time limit expires.
+    pub reads_clock: bool,
     /// How much was explored.
     pub statistics: Statistics,
 }
@@ -110,7 +112,7 @@ impl KernelReport {
     /// Whether all executions and all of their final contents were considered. Without it, the absence of failures proves nothing.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.statistics.is_exhaustive() && !self.is_cut
+        self.statistics.is_exhaustive() && !self.is_cut && !self.reads_clock
     }
 }
 
@@ -122,6 +124,7 @@ struct Collector<'c> {
     outcomes: BTreeMap<Vec<MemoryValue>, u64>,
     is_cut: bool,
     ends_early: bool,
+    ignores_races: bool,
 }
 
 impl crate::explore::Observer<Kernel<'_>> for Collector<'_> {
@@ -150,7 +153,12 @@ impl Collector<'_> {
                 .event(event)
                 .map_or(u32::MAX, |event| event.instruction)
         };
-        for race in ending.races() {
+        let races = if self.ignores_races {
+            BTreeSet::new()
+        } else {
+            ending.races()
+        };
+        for race in races {
             let (a, b) = (instruction(race.first), instruction(race.second));
             let failure = Failure::Race {
                 first: a.min(b),
@@ -293,6 +301,7 @@ impl Kernel<'_> {
         let mut collector = Collector {
             conditions,
             ends_early,
+            ignores_races: self.launch.ignores_races,
             ..Collector::default()
         };
         let statistics = explore(self, &options, &mut collector);
@@ -304,6 +313,7 @@ impl Kernel<'_> {
                 .map(|(memory, executions)| KernelOutcome { memory, executions })
                 .collect(),
             is_cut: collector.is_cut,
+            reads_clock: self.code.reads_clock,
             statistics,
         }
     }

@@ -50,6 +50,7 @@ pub(super) fn is_update(action: Action) -> bool {
             | Action::MbarrierDrop
             | Action::MbarrierExpect
             | Action::MbarrierComplete
+            | Action::CopyArrive
     )
 }
 
@@ -81,6 +82,9 @@ impl Kernel<'_> {
                 let count = self
                     .numbered_source(state, facts, 0)
                     .and_then(|value| value.bits);
+                if !state.initialized.contains(&step.instruction) {
+                    state.initialized.push(step.instruction);
+                }
                 state.next += 1;
                 let bits = count.map(|count| u128::from(initial(count as u64)));
                 Done::Stop(Step::Write(step, bits))
@@ -115,6 +119,8 @@ impl Kernel<'_> {
             .source(0)
             .is_some_and(|source| source.name.starts_with("tx"));
         let (arrivals, bytes) = match action {
+            // The pending arrival that `cp.async.mbarrier.arrive` adds.
+            Action::CopyArrive => (1_u64.wrapping_neg(), 0),
             Action::MbarrierExpect => (0, operand),
             Action::MbarrierComplete => (0, operand.wrapping_neg()),
             _ if expects => (1, operand),

@@ -1,8 +1,9 @@
 //! Kernels as programs of the explorer: each thread of a small launch executes the instructions of the kernel.
 //!
 //! Arithmetic is that of `ptx-semantics`, so that an instruction computes here what it computes everywhere in the project. What cannot be explored
-//! is reported: calls, matrix instructions, textures and surfaces, and asynchronous copies.
+//! is reported: calls, matrix instructions, textures and surfaces, and copies of tensors.
 
+mod asynchronous;
 mod code;
 mod condition;
 mod exchange;
@@ -73,6 +74,8 @@ pub struct KernelLaunch {
     pub arguments: Vec<KernelArgument>,
     /// The bytes of dynamic shared memory.
     pub dynamic_shared_bytes: u64,
+    /// Whether data-races are no failures. The values of racing reads are those that the axioms allow.
+    pub ignores_races: bool,
 }
 
 impl KernelLaunch {
@@ -85,6 +88,7 @@ impl KernelLaunch {
             cluster: 1,
             arguments,
             dynamic_shared_bytes: 1 << 16,
+            ignores_races: false,
         }
     }
 }

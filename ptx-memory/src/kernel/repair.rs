@@ -1,6 +1,7 @@
 //! Repairs: the weakest changes of orders, scopes and fences with which no execution fails.
 
 use ptx_ir::facts::FunctionFacts;
+use ptx_isa::Proxy;
 
 use super::{Kernel, KernelReport};
 
@@ -74,6 +75,12 @@ const SCOPES: [&str; 4] = [".cta", ".cluster", ".gpu", ".sys"];
 const LEVELS: [&str; 3] = [".cta", ".gl", ".sys"];
 /// The orders that replace `.relaxed`, with their costs.
 const ORDERS: [(&str, u32); 3] = [(".acquire", 1), (".release", 1), (".acq_rel", 3)];
+/// The fences of the async proxy, weaker ones first.
+const PROXY_FENCES: [&str; 3] = [
+    "fence.proxy.async.shared::cta",
+    "fence.proxy.async.global",
+    "fence.proxy.async",
+];
 /// The limits of steps of the explorations of a candidate.
 const STEPS: [u64; 2] = [3_000, LAST_STEPS];
 /// The limit of steps after which a candidate without failures is taken for a repair that is not proven.
@@ -146,13 +153,17 @@ impl Kernel<'_> {
 
     fn repair_candidates(&self) -> Vec<Candidate> {
         let mut result = Vec::new();
+        let has_proxies = self.code.instructions.iter().any(|&id| {
+            let mut accesses = self.facts.inst(id).memory();
+            accesses.any(|access| access.proxy == Proxy::Async)
+        });
         for (number, &id) in self.code.instructions.iter().enumerate() {
             let facts = self.facts.inst(id);
             let Some(signature) = facts.signature() else {
                 continue;
             };
             let is_access = facts.memory().next().is_some();
-            if !is_access && !facts.is_fence() {
+            if !is_access && !facts.is_fence() && !facts.is_barrier() {
                 continue;
             }
             let Some(place) = Place::new(
@@ -176,6 +187,12 @@ impl Kernel<'_> {
             };
             for (text, cost) in stronger(signature.text()) {
                 add(text, cost);
+            }
+            // The fence of a proxy stands between the accesses, next to one of them or to what synchronizes them.
+            if has_proxies && facts.guard().is_none() && !facts.is_fence() {
+                for (level, fence) in (1..).zip(PROXY_FENCES) {
+                    add(format!("{fence}; {}", signature.text()), FENCE_COST + level);
+                }
             }
             if is_access && facts.guard().is_none() && !signature.text().contains(".param") {
                 for (level, scope) in (1..).zip(SCOPES.iter().take(3)) {
@@ -273,6 +290,24 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
         orders.filter(|(order, _)| is_possible(order)).collect()
     };
     let mut result = Vec::new();
+    if has("proxy") {
+        if let Some(space) = words.get(3)
+            && mnemonic.starts_with("fence.proxy.async")
+        {
+            let other = if *space == "global" { 0 } else { 1 };
+            let wider = PROXY_FENCES
+                .iter()
+                .enumerate()
+                .filter(|(number, _)| *number >= other);
+            let costs = (1..).zip(wider);
+            result.extend(
+                costs
+                    .filter(|(_, (_, text))| **text != mnemonic)
+                    .map(|(cost, (_, text))| ((*text).to_owned(), cost)),
+            );
+        }
+        return result;
+    }
     let scopes = if has("membar") {
         &LEVELS[..]
     } else {

@@ -6,6 +6,7 @@ use ptx_isa::{Access as AccessKind, Action, Modifier, ScalarType};
 use ptx_semantics::internals;
 
 use super::memory::Target;
+use super::thread::is_clock;
 use super::variables::{LOCAL_WINDOW, SHARED_STRIDE, SHARED_WINDOW};
 use super::{Kernel, KernelThread, exchange, mbarrier};
 use crate::event::ThreadPlace;
@@ -79,11 +80,16 @@ impl Kernel<'_> {
         }
         match facts.action() {
             Some(action) => self.act(state, facts, action, &guard),
+            // Reads of clocks may not be removed.
+            None if self.address_of(state, facts, &guard) => {
+                state.next += 1;
+                Done::Continue
+            }
             None => self.access(state, facts, &guard),
         }
     }
 
-    /// The address of a variable that is copied to a register.
+    /// The address of a variable, or the time, that is copied to a register.
     fn address_of(&self, state: &mut KernelThread, facts: &Facts<'_>, guard: &Value) -> bool {
         let mut destinations = facts.destinations();
         let (Some(destination), None) = (destinations.next(), destinations.next()) else {
@@ -93,7 +99,11 @@ impl Kernel<'_> {
         let (Some(source), None, Some(1)) = (sources.next(), sources.next(), guard.bits) else {
             return false;
         };
-        let Some(value) = self.variable_address(facts, source.operand) else {
+        let value = match source.operand {
+            Operand::Special(register) if is_clock(register) => Some(0),
+            operand => self.variable_address(facts, operand),
+        };
+        let Some(value) = value else {
             return false;
         };
         self.load_register(
@@ -179,6 +189,21 @@ impl Kernel<'_> {
             | Action::MbarrierComplete
             | Action::MbarrierTest
             | Action::MbarrierWait => return self.mbarrier_step(state, facts, action, guard),
+            Action::CopyAsync
+            | Action::CopyCommit
+            | Action::CopyWait
+            | Action::BulkCopy
+            | Action::BulkReduce
+            | Action::BulkCommit
+            | Action::BulkWait
+            | Action::StoreAsync
+            | Action::ReduceAsync => {
+                return self.asynchronous_step(state, facts, action, guard);
+            }
+            Action::CopyArrive => return self.copy_arrive(state, facts, guard),
+            Action::MultimemLoad | Action::MultimemStore | Action::MultimemReduce => {
+                return self.access(state, facts, guard);
+            }
             _ if exchange::is_exchange(action) => return self.exchange_step(state, facts, guard),
             _ => return self.unsupported(facts),
         }
@@ -254,9 +279,6 @@ impl Kernel<'_> {
         let (Some(access), None) = (accesses.next(), accesses.next()) else {
             return self.unsupported(facts);
         };
-        if facts.is_multimem() || !facts.asynchronous().is_empty() {
-            return self.unsupported(facts);
-        }
         let Some(elements) = self.elements(facts, &access).or_else(|| {
             let ty = facts.sources().find_map(|source| source.ty)?;
             Some(super::memory::Elements {
@@ -351,6 +373,9 @@ impl Program for Kernel<'_> {
     }
 
     fn next(&self, state: &mut KernelThread) -> Step {
+        if state.asynchrony.is_task() {
+            return self.task_step(state);
+        }
         // Heads of loops do not reset the count, so that a loop that only computes ends.
         if !state.is_at_head {
             state.work = 0;
@@ -394,10 +419,14 @@ impl Program for Kernel<'_> {
 
     fn receive(&self, state: &mut KernelThread, value: Value) {
         state.is_at_head = false;
+        if state.asynchrony.is_task() {
+            return self.receive_in_task(state, value);
+        }
         let Some(facts) = self.facts(state) else {
             return;
         };
         match facts.action() {
+            Some(Action::CopyArrive) => state.element = 1,
             Some(Action::MbarrierTest | Action::MbarrierWait) => {
                 self.receive_test(state, &facts, value);
                 state.next += 1;
@@ -442,7 +471,18 @@ impl Program for Kernel<'_> {
         }
     }
 
+    fn asynchronous(&self, state: &KernelThread) -> KernelThread {
+        self.started(state)
+    }
+
+    fn has_asynchronous_operations(&self) -> bool {
+        self.code.is_asynchronous
+    }
+
     fn update(&self, state: &KernelThread, old: u128) -> Update {
+        if state.asynchrony.is_task() {
+            return self.task_update(state, old);
+        }
         let Some(facts) = self.facts(state) else {
             return Update::Nothing;
         };
@@ -500,7 +540,8 @@ impl Program for Kernel<'_> {
         self.variables.initial(address, bytes)
     }
 
-    fn are_symmetric(&self, _first: usize, _second: usize) -> bool {
-        self.code.is_uniform
+    fn are_symmetric(&self, first: usize, second: usize) -> bool {
+        let count = self.places.len();
+        self.code.is_uniform && first < count && second < count
     }
 }

@@ -114,10 +114,17 @@ impl Kernel<'_> {
                 let (line, instruction) = self.source_line(event.instruction);
                 Some(StoryStep {
                     event: number,
-                    thread: event.thread as usize,
+                    thread: execution.initiator(event) as usize,
                     line,
                     instruction,
-                    effect: self.effect(execution, number, &numbers),
+                    effect: if execution.initiator(event) == event.thread {
+                        self.effect(execution, number, &numbers)
+                    } else {
+                        format!(
+                            "asynchronously {}",
+                            self.effect(execution, number, &numbers)
+                        )
+                    },
                 })
             })
             .collect();
@@ -125,6 +132,7 @@ impl Kernel<'_> {
             (Failure::Race { .. }, &[first, second]) => {
                 let explanation = Explanation {
                     execution,
+                    base: &example.orders.causality.base,
                     relations: &relations,
                     numbers: &numbers,
                 };
@@ -170,7 +178,10 @@ impl Kernel<'_> {
                 let name = self.location_name(location.address);
                 format!("writes {} to {name}", value(event.value))
             }
-            EventKind::Fence | EventKind::ProxyFence { .. } => "fence".to_owned(),
+            EventKind::Fence => "fence".to_owned(),
+            EventKind::ProxyFence { .. } => "proxy fence".to_owned(),
+            EventKind::Start => "starts an asynchronous operation".to_owned(),
+            EventKind::Await => "asynchronous operations are complete".to_owned(),
             _ => "barrier".to_owned(),
         }
     }
@@ -219,6 +230,8 @@ fn in_order(execution: &Execution, relations: &Relations) -> Vec<usize> {
 /// The search for the edge that is missing.
 struct Explanation<'e> {
     execution: &'e Execution,
+    /// Base causality order.
+    base: &'e Relation,
     relations: &'e Relations,
     /// The number of the step of each event.
     numbers: &'e [usize],
@@ -235,6 +248,21 @@ impl Explanation<'_> {
             self.step(first),
             self.step(second)
         )];
+        let proxies = [first, second].map(|event| {
+            let event = self.execution.event(event);
+            event.map_or("generic", |event| event.proxy.name())
+        });
+        if self.base.contains(first, second) || self.base.contains(second, first) {
+            let text = if proxies[0] == proxies[1] {
+                "by different addresses or, by the same proxy, in different CTAs".to_owned()
+            } else {
+                format!("by the {} proxy and the {} proxy", proxies[0], proxies[1])
+            };
+            reasons.push(format!(
+                "base causality order relates them, but they access memory {text}, and no proxy fence for both is on the way (8.6, 8.9.5)"
+            ));
+            return reasons;
+        }
         let missing = self
             .missing(first, second)
             .or_else(|| self.missing(second, first));

@@ -5,8 +5,9 @@ use ptx_isa::{Action, Modifier};
 
 use super::memory::{order, proxy, scope};
 use super::step::Done;
+use super::variables::Variables;
 use super::{Kernel, KernelThread};
-use crate::event::Order;
+use crate::event::{AddressRange, Order};
 use crate::program::{BarrierStep, Participants, Step, Value};
 
 impl Kernel<'_> {
@@ -32,25 +33,20 @@ impl Kernel<'_> {
             })
         });
         state.next += 1;
-        // Such a fence orders only the accesses of one state space.
-        let has_space = [
-            Modifier::Global,
-            Modifier::SharedCta,
-            Modifier::SharedCluster,
-        ]
-        .into_iter()
-        .any(|space| facts.has_modifier(space));
-        if has_space {
-            return self.unsupported(facts);
-        }
         if is_alias || fence_proxy != crate::event::MemoryProxy::Generic {
             return Done::Stop(Step::ProxyFence {
                 proxy: (!is_alias).then_some(fence_proxy),
                 order: fence_order,
                 scope: scope(facts.scope()),
+                range: self.fence_range(state, facts),
                 dependencies,
                 instruction,
             });
+        }
+        if facts.has_modifier(Modifier::MbarrierInit) {
+            // Only the initializations of mbarrier objects by this thread are released.
+            state.released.clone_from(&state.initialized);
+            return Done::Continue;
         }
         if fence_order == Order::Weak || !is_whole {
             return self.unsupported(facts);
@@ -63,6 +59,20 @@ impl Kernel<'_> {
         })
     }
 
+    /// The bytes whose accesses a proxy fence orders: those of the state space that it names.
+    fn fence_range(&self, state: &KernelThread, facts: &Facts<'_>) -> AddressRange {
+        if facts.has_modifier(Modifier::Global) {
+            Variables::global_range()
+        } else if facts.has_modifier(Modifier::SharedCta) {
+            let cta = self.places.get(state.thread).map_or(0, |place| place.cta);
+            Variables::shared_range(Some(cta))
+        } else if facts.has_modifier(Modifier::SharedCluster) {
+            Variables::shared_range(None)
+        } else {
+            AddressRange::ALL
+        }
+    }
+
     pub(super) fn barrier(
         &self,
         state: &mut KernelThread,
@@ -71,10 +81,6 @@ impl Kernel<'_> {
         guard: &Value,
     ) -> Done {
         let is_cluster = matches!(action, Action::ClusterArrive | Action::ClusterWait);
-        if facts.has_modifier(Modifier::Relaxed) {
-            // Such an arrival orders no memory accesses.
-            return self.unsupported(facts);
-        }
         let mut values = Vec::new();
         if !is_cluster {
             for number in 0..facts.sources().count() {
@@ -112,7 +118,9 @@ impl Kernel<'_> {
             arrives: action != Action::ClusterWait,
             waits: action != Action::BarrierArrive && action != Action::ClusterArrive,
             exchange,
-            orders: true,
+            // A relaxed arrival orders no memory accesses, but fences before it do.
+            orders: !facts.has_modifier(Modifier::Relaxed),
+            released: state.released.clone(),
             dependencies,
             instruction,
         }))
@@ -145,6 +153,7 @@ impl Kernel<'_> {
             waits: true,
             exchange: None,
             orders: true,
+            released: Vec::new(),
             dependencies,
             instruction,
         }))

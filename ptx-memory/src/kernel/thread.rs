@@ -8,6 +8,7 @@ use ptx_isa::SpecialReg;
 use ptx_semantics::{Place, SourceOperand, evaluate};
 
 use super::Kernel;
+use super::asynchronous::Asynchrony;
 use crate::program::{Iteration, Value};
 use crate::relation::EventSet;
 
@@ -36,6 +37,11 @@ pub struct KernelThread {
     pub(super) work: u32,
     /// Whether the exchange at `next` has no defined result.
     pub(super) has_undefined_result: bool,
+    pub(super) asynchrony: Asynchrony,
+    /// The instructions that initialized mbarrier objects.
+    pub(super) initialized: Vec<u32>,
+    /// Those before the last `fence.mbarrier_init`.
+    pub(super) released: Vec<u32>,
 }
 
 impl KernelThread {
@@ -53,6 +59,9 @@ impl KernelThread {
             element: 0,
             work: 0,
             has_undefined_result: false,
+            asynchrony: Asynchrony::default(),
+            initialized: Vec::new(),
+            released: Vec::new(),
         }
     }
 
@@ -96,6 +105,19 @@ impl KernelThread {
     }
 }
 
+/// Whether a special register tells the time.
+pub(super) fn is_clock(register: SpecialReg) -> bool {
+    matches!(
+        register,
+        SpecialReg::Clock
+            | SpecialReg::ClockHi
+            | SpecialReg::Clock64
+            | SpecialReg::Globaltimer
+            | SpecialReg::GlobaltimerLo
+            | SpecialReg::GlobaltimerHi
+    )
+}
+
 impl Kernel<'_> {
     /// The value of a special register for a thread; `None` if it has none here.
     fn special(&self, thread: usize, register: SpecialReg, component: Option<u8>) -> Option<u128> {
@@ -120,6 +142,8 @@ impl Kernel<'_> {
             SpecialReg::ClusterNctaid => vector(launch.cluster, 1),
             SpecialReg::ClusterCtarank => u128::from(cta % launch.cluster),
             SpecialReg::ClusterNctarank => u128::from(launch.cluster),
+            // No time passes (`Code::reads_clock`).
+            register if is_clock(register) => 0,
             SpecialReg::LanemaskEq => 1 << (index % 32),
             SpecialReg::LanemaskLt => (1 << (index % 32)) - 1,
             SpecialReg::LanemaskLe => (2 << (index % 32)) - 1,

@@ -9,6 +9,7 @@ use ptx_ir::{
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::{KernelArgument, KernelError, KernelLaunch};
+use crate::event::AddressRange;
 
 /// The address of the first buffer.
 const BUFFERS: u64 = 0x1_0000_0000;
@@ -357,6 +358,31 @@ impl Variables {
     /// Whether a physical address is in global memory.
     pub(super) fn is_in_global(address: u64) -> bool {
         address < SHARED
+    }
+
+    /// The physical addresses of global memory.
+    pub(super) fn global_range() -> AddressRange {
+        AddressRange {
+            start: 0,
+            last: SHARED - 1,
+        }
+    }
+
+    /// The physical addresses of the shared memory of a CTA, or of all CTAs.
+    pub(super) fn shared_range(cta: Option<u32>) -> AddressRange {
+        match cta {
+            Some(cta) => {
+                let start = SHARED + u64::from(cta) * SHARED_STRIDE;
+                AddressRange {
+                    start,
+                    last: start + SHARED_STRIDE - 1,
+                }
+            }
+            None => AddressRange {
+                start: SHARED,
+                last: LOCAL - 1,
+            },
+        }
     }
 
     /// Whether all bytes are in one buffer or variable in global memory.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::liveness::{live_registers, loop_heads, target};
 use super::{Arithmetic, AtomicOperation, BYTES, Instruction, Litmus, Operand, Term};
-use crate::event::{Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
+use crate::event::{AddressRange, Location, MemoryProxy, MemoryScope, Order, ThreadPlace};
 use crate::program::{
     BarrierStep, Iteration, Participants, Program, Step, ThreadAccess, Update, Value,
 };
@@ -198,6 +198,7 @@ impl<'a> LitmusProgram<'a> {
             Instruction::ProxyFence(proxy) => {
                 state.next += 1;
                 Step::ProxyFence {
+                    range: AddressRange::ALL,
                     proxy,
                     order: Order::Weak,
                     scope: MemoryScope::Sys,
@@ -247,6 +248,7 @@ impl<'a> LitmusProgram<'a> {
             waits,
             exchange: None,
             orders: true,
+            released: Vec::new(),
             dependencies: state.control.clone(),
             instruction,
         })

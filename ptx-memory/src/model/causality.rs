@@ -35,11 +35,17 @@ impl Causality {
     }
 }
 
-/// Base causality order (8.9.5): the transitive closure of program order and of the pairs that synchronize.
+/// Base causality order (8.9.5): the transitive closure of program order and of the pairs that synchronize, possibly before the start of an
+/// asynchronous operation (8.9.1.1).
 fn base_causality(relations: &Relations, fence_sc: &Relation) -> Relation {
     let mut result = relations.program_order.union(&relations.synchronizes);
     result.extend(fence_sc);
     result.close();
+    if !relations.starts.is_empty() {
+        let started = result.then(&relations.starts);
+        result.extend(&started);
+        result.extend(&relations.starts);
+    }
     result
 }
 
@@ -129,7 +135,7 @@ fn has_fenced_path(
         .events
         .iter()
         .enumerate()
-        .filter(|(_, event)| event.kind == EventKind::ProxyFence { is_alias: true })
+        .filter(|(_, event)| matches!(event.kind, EventKind::ProxyFence { is_alias: true, .. }))
         .map(|(number, _)| number)
         .collect();
     starts.iter().any(|&start| {
@@ -148,8 +154,11 @@ fn has_fenced_path(
 /// Whether a fence is a fence of the proxy of an access, in the same CTA.
 fn is_fence_of(execution: &Execution, fence: &Event, access: &Event) -> bool {
     let (one, other) = (execution.place(fence), execution.place(access));
-    fence.kind == EventKind::ProxyFence { is_alias: false }
-        && fence.proxy == access.proxy
-        && one.cta == other.cta
-        && one.gpu == other.gpu
+    let orders_access = match (fence.kind, access.location()) {
+        (EventKind::ProxyFence { is_alias, range }, Some(location)) => {
+            !is_alias && range.contains(location)
+        }
+        _ => false,
+    };
+    orders_access && fence.proxy == access.proxy && one.cta == other.cta && one.gpu == other.gpu
 }

@@ -1,5 +1,6 @@
 //! The relations and axioms of chapter 8 of the PTX ISA manual. Each has a function, named in its first line with its section.
 
+mod asynchronous;
 mod axioms;
 mod causality;
 mod communication;
@@ -40,6 +41,8 @@ pub struct Relations {
     pub observation: Relation,
     /// Pairs that synchronize (8.9.4), except `fence.sc`.
     pub synchronizes: Relation,
+    /// From the starts of asynchronous operations to their events (8.9.1.1).
+    pub starts: Relation,
 }
 
 impl Relations {
@@ -61,6 +64,7 @@ impl Relations {
             reads_from,
             observation,
             synchronizes,
+            starts: asynchronous::starts(execution),
         }
     }
 

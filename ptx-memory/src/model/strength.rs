@@ -5,15 +5,12 @@ use crate::event::{Event, EventKind};
 use crate::execution::Execution;
 use crate::relation::Relation;
 
-/// Program order (8.9.1): a total order of the operations of each thread. Asynchronous operations are not part of it.
+/// Program order (8.9.1): a total order of the operations of each thread. The events of an asynchronous operation are those of a thread of its own.
 pub(super) fn program_order(execution: &Execution) -> Relation {
     let mut result = Relation::new(execution.len());
     for (first, a) in execution.events.iter().enumerate().skip(1) {
-        if a.is_asynchronous {
-            continue;
-        }
         for (second, b) in execution.events.iter().enumerate().skip(1) {
-            if a.thread == b.thread && a.position < b.position && !b.is_asynchronous {
+            if a.thread == b.thread && a.position < b.position {
                 result.insert(first, second);
             }
         }
@@ -51,7 +48,7 @@ pub(super) fn morally_strong(execution: &Execution, version: Version) -> Relatio
 }
 
 fn are_morally_strong(execution: &Execution, a: &Event, b: &Event, version: Version) -> bool {
-    let related = (a.thread == b.thread && !a.is_asynchronous && !b.is_asynchronous)
+    let related = a.thread == b.thread
         || (a.is_strong() && b.is_strong() && {
             let (one, other) = (execution.place(a), execution.place(b));
             a.scope.includes(one, other) && b.scope.includes(other, one)

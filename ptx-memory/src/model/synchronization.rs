@@ -1,5 +1,6 @@
 //! Observation order, release and acquire patterns, and which operations synchronize.
 
+use super::asynchronous;
 use crate::event::{Event, EventKind, Order};
 use crate::execution::Execution;
 use crate::relation::Relation;
@@ -98,5 +99,6 @@ pub(super) fn synchronizes(
     for &(first, second) in &execution.synchronization {
         result.insert(first as usize, second as usize);
     }
+    asynchronous::completions(execution, &mut result);
     result
 }

@@ -37,11 +37,11 @@ fn what_would_not_be_considered_is_an_error() {
         ),
         ("frobnicate r0", "unknown instruction `frobnicate`"),
     ] {
-        let found = error(instruction);
-        assert!(found.contains(message), "{instruction}: {found}");
+        let text = error(instruction);
+        assert!(text.contains(message), "{instruction}: {text}");
         assert!(
-            found.contains("line 4") || found.contains("4:"),
-            "{instruction}: {found}"
+            text.contains("line 4") || text.contains("4:"),
+            "{instruction}: {text}"
         );
     }
     assert_eq!(error("ld.relaxed.gpu r0, x"), "");

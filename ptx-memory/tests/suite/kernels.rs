@@ -87,10 +87,7 @@ setp.ne.u32 %p0, %r0, 0;";
 #[test]
 fn weaker_synchronization_is_not_taken_for_a_stronger_one() {
     for code in [
-        "barrier.cluster.arrive.relaxed; barrier.cluster.wait; ret;",
-        "fence.proxy.async.global; ret;",
-        "fence.proxy.async.shared::cta; ret;",
-        "fence.mbarrier_init.release.cluster; ret;",
+        "fence.release.sync_restrict::shared::cta.cluster; ret;",
         "fence.acquire.sync_restrict::shared::cluster.cluster; ret;",
     ] {
         let explored = run_any(1, 1, &[], code);

@@ -8,6 +8,7 @@
     reason = "tests, and a slow enumeration that is as simple as possible"
 )]
 
+mod asynchronous;
 mod compiled;
 mod errors;
 mod families;
