@@ -32,12 +32,18 @@ pub(crate) const START: u64 = 0x6000_0000_0000;
 /// The name of the file with the memory of the device, which links in `/proc` contain.
 pub(crate) const NAME: &str = "ptxkit device memory";
 
+/// The name of the file with memory of the host that programs registered, and its bytes: all addresses of a program.
+const HOST_NAME: &str = "ptxkit host memory";
+const HOST_ADDRESSES: u64 = 1 << 52;
+
 /// The name of a file with memory that processes share, and that is mapped in the memory of the device of each.
 pub(crate) const SHARED_NAME: &str = "ptxkit shared memory";
 
 /// The memory of the device.
 pub(crate) struct Arena {
     file: OwnedFd,
+    /// The memory of the host that programs registered, at the addresses of the host.
+    host_file: OwnedFd,
     bytes: u64,
     /// The first address of the machine's view.
     machine: usize,
@@ -142,6 +148,7 @@ impl Arena {
         }
         Ok(Arc::new(Self {
             file,
+            host_file: memory_file(HOST_NAME, HOST_ADDRESSES)?,
             bytes,
             machine,
         }))
@@ -234,16 +241,7 @@ impl Arena {
         let first = (address - START).next_multiple_of(LARGE_PAGE);
         let end = (address - START + bytes) / LARGE_PAGE * LARGE_PAGE;
         if first < end {
-            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            // SAFETY: the descriptor is open. If the system cannot do it, the pages keep their contents, which nothing relies on.
-            unsafe {
-                libc::fallocate(
-                    self.file.as_raw_fd(),
-                    mode,
-                    first as i64,
-                    (end - first) as i64,
-                );
-            }
+            punch(self.file.as_raw_fd(), first as i64, (end - first) as i64);
         }
     }
 
@@ -267,44 +265,149 @@ impl Arena {
         }
     }
 
-    /// Replaces pages of the program by pages of the device, which get their contents. Both addresses and the size are multiples of the system's page size.
-    pub(crate) fn adopt(&self, host: usize, address: u64, bytes: u64) -> io::Result<()> {
-        crate::caller::copy(host, self.machine_view(address), bytes as usize);
-        // SAFETY: the program passes memory that it owns. Its pages are replaced by pages with the same contents.
-        checked(unsafe {
-            libc::mmap(
-                host as *mut libc::c_void,
-                bytes as usize,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_FIXED,
-                self.file.as_raw_fd(),
-                (address - START) as i64,
-            )
-        })
-        .map(|_| ())
+    /// Replaces pages of the program by pages of a file with the same contents. Both addresses are multiples of the system's page size. The pages may contain the stack of
+    /// this thread.
+    pub(crate) fn adopt(&self, host: Range<usize>) -> io::Result<()> {
+        let file = self.host_file.as_raw_fd() as usize;
+        for part in parts(host) {
+            let (start, bytes) = (part.start, part.len());
+            let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+            let flags = (libc::MAP_SHARED | libc::MAP_FIXED) as usize;
+            let copy = [libc::SYS_pwrite64 as usize, file, start, bytes, start];
+            let map = libc::SYS_mmap as usize;
+            let map = [map, start, bytes, protection, flags, file, start];
+            // SAFETY: the program passes memory that it owns. Its pages are replaced by pages with the same contents.
+            let result = unsafe { copy_and_map(copy, map) };
+            if result != start {
+                return Err(io::Error::other("the pages cannot be mapped"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes pages that [`adopt`](Self::adopt) replaced those of device addresses, too. The address and the size are multiples of the system's page size.
+    pub(crate) fn map_adopted(&self, host: usize, address: u64, bytes: u64) -> io::Result<()> {
+        self.map_views(address, bytes, self.host_file.as_raw_fd(), host as u64)
     }
 
     /// Replaces pages that [`adopt`](Self::adopt) replaced by pages of the program with the same contents.
-    pub(crate) fn abandon(&self, host: usize, address: u64, bytes: u64) -> io::Result<()> {
-        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address that the system chooses.
-        let pages = checked(unsafe {
-            libc::mmap(ptr::null_mut(), bytes as usize, access, private, -1, 0)
-        })?;
-        crate::caller::copy(self.machine_view(address), pages, bytes as usize);
-        // SAFETY: the pages were mapped by `adopt`. Those that replace them have the same contents, and exist since the call above.
-        checked(unsafe {
-            libc::mremap(
-                pages as *mut libc::c_void,
-                bytes as usize,
-                bytes as usize,
-                libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
-                host as *mut libc::c_void,
-            )
-        })
-        .map(|_| ())
+    pub(crate) fn abandon(&self, host: Range<usize>) -> io::Result<()> {
+        let file = self.host_file.as_raw_fd() as usize;
+        for part in parts(host) {
+            let (start, bytes) = (part.start, part.len());
+            let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: a new mapping at an address that the system chooses.
+            let pages =
+                checked(unsafe { libc::mmap(ptr::null_mut(), bytes, access, private, -1, 0) })?;
+            let copy = [libc::SYS_pread64 as usize, file, pages, bytes, start];
+            let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
+            let map = libc::SYS_mremap as usize;
+            let map = [map, pages, bytes, bytes, flags, start, 0];
+            // SAFETY: the pages were mapped by `adopt`. Those that replace them have the same contents, and exist since the call above.
+            let result = unsafe { copy_and_map(copy, map) };
+            if result != start {
+                return Err(io::Error::other("the pages cannot be mapped"));
+            }
+            punch(file as RawFd, start as i64, bytes as i64);
+        }
+        Ok(())
     }
+}
+
+/// Parts of a range of pages that one system call can copy.
+fn parts(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    const PART: usize = 1 << 30;
+    let end = range.end;
+    range
+        .step_by(PART)
+        .map(move |start| start..end.min(start + PART))
+}
+
+/// Returns the memory of a part of a file to the system: its bytes are zero.
+fn punch(file: RawFd, start: i64, bytes: i64) {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: the descriptor is open. If the system cannot do it, the pages keep their contents, which nothing relies on.
+    unsafe {
+        libc::fallocate(file, mode, start, bytes);
+    }
+}
+
+/// A system call that copies, whose fourth number is that of bytes, and one that maps what was copied, each with its number before its arguments. The second one follows
+/// only if the first one copied all bytes, and the program does not write to memory between both: the memory that is copied may be the stack of this thread. Returns the
+/// result of the last call.
+///
+/// # Safety
+///
+/// The calls must be ones that this process may make.
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy_and_map(copy: [usize; 5], map: [usize; 7]) -> usize {
+    let result;
+    // SAFETY: the caller guarantees that the calls may be made. They change no registers but those below, and the code writes to no memory.
+    unsafe {
+        core::arch::asm!(
+            "syscall",
+            "cmp rax, rdx",
+            "jne 2f",
+            "mov rax, [{map}]",
+            "mov rdi, [{map} + 8]",
+            "mov rsi, [{map} + 16]",
+            "mov rdx, [{map} + 24]",
+            "mov r10, [{map} + 32]",
+            "mov r8, [{map} + 40]",
+            "mov r9, [{map} + 48]",
+            "syscall",
+            "2:",
+            map = in(reg) map.as_ptr(),
+            inlateout("rax") copy[0] => result,
+            inout("rdi") copy[1] => _,
+            inout("rsi") copy[2] => _,
+            inout("rdx") copy[3] => _,
+            inout("r10") copy[4] => _,
+            out("r8") _,
+            out("r9") _,
+            out("rcx") _,
+            out("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// A system call that copies, whose fourth number is that of bytes, and one that maps what was copied, each with its number before its arguments. The second one follows
+/// only if the first one copied all bytes, and the program does not write to memory between both: the memory that is copied may be the stack of this thread. Returns the
+/// result of the last call.
+///
+/// # Safety
+///
+/// The calls must be ones that this process may make.
+#[cfg(target_arch = "aarch64")]
+unsafe fn copy_and_map(copy: [usize; 5], map: [usize; 7]) -> usize {
+    let result;
+    // SAFETY: the caller guarantees that the calls may be made. They change no registers but those below, and the code writes to no memory.
+    unsafe {
+        core::arch::asm!(
+            "svc #0",
+            "cmp x0, x2",
+            "b.ne 2f",
+            "ldr x8, [{map}]",
+            "ldp x0, x1, [{map}, #8]",
+            "ldp x2, x3, [{map}, #24]",
+            "ldp x4, x5, [{map}, #40]",
+            "svc #0",
+            "2:",
+            map = in(reg) map.as_ptr(),
+            inout("x8") copy[0] => _,
+            inlateout("x0") copy[1] => result,
+            inout("x1") copy[2] => _,
+            inout("x2") copy[3] => _,
+            inout("x3") copy[4] => _,
+            out("x4") _,
+            out("x5") _,
+            options(nostack),
+        );
+    }
+    result
 }
 
 impl Drop for Arena {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use ptx_report::demangle::FunctionPattern;
@@ -11,7 +12,7 @@ use ptx_vm::{
 };
 use rayon::prelude::*;
 
-use super::Driver;
+use super::{AllocationKind, Driver};
 use crate::config::Config;
 use crate::handles::Raw;
 use crate::report::Found;
@@ -117,7 +118,8 @@ impl Driver {
         request: &mut Launch,
     ) -> Result<(), RunError> {
         let others = self.config.schedules.saturating_sub(1);
-        if others == 0 {
+        // A snapshot would also restore registered memory of the stack, which the functions that are running change.
+        if others == 0 || self.memory.has_registered(stack_in_use()) {
             return Ok(());
         }
         let threads = request.block.iter().copied().fold(1, u32::saturating_mul);
@@ -144,6 +146,12 @@ impl Driver {
         let used = self.memory.arena.used();
         for (start, allocation) in self.memory.iter() {
             let end = start + allocation.bytes;
+            if matches!(allocation.kind, AllocationKind::Registered { .. }) {
+                for number in start / page..=(end - 1) / page {
+                    let _ = self.device.read((number * page).max(start), 1);
+                }
+                continue;
+            }
             let first_range = used.partition_point(|range| range.end <= start);
             let ranges = used.iter().skip(first_range);
             for range in ranges.take_while(|range| range.start < end) {
@@ -201,4 +209,13 @@ impl Driver {
         self.flush_output();
         self.reporter.end(self.launches, self.steps);
     }
+}
+
+/// Addresses of the stack that functions of this library use now, and those of the same pages.
+fn stack_in_use() -> Range<usize> {
+    const MOST: usize = 64 << 10;
+    let marker = 0u8;
+    let address = std::ptr::from_ref(&marker).addr();
+    let page = crate::arena::page_bytes() as usize;
+    address / page * page..address.saturating_add(MOST)
 }

@@ -1,6 +1,7 @@
 //! Allocations of device memory, managed memory, and memory of the host that the device can access.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{ARRAY_ALIGNMENT, Driver};
@@ -104,6 +105,29 @@ impl Memory {
         let allocation = self.allocations.get(address)?;
         let offset = (host - first) as u64;
         (offset < allocation.bytes).then_some(address + offset)
+    }
+
+    /// Whether a range of the host contains registered memory.
+    pub(super) fn has_registered(&self, host: Range<usize>) -> bool {
+        let mut before_end = self.registered.range(..host.end);
+        // Registered ranges do not overlap: the last one ends last.
+        before_end.next_back().is_some_and(|(first, address)| {
+            let bytes = self.allocations.get(address).map_or(0, |a| a.bytes);
+            first.saturating_add(bytes as usize) > host.start
+        })
+    }
+
+    /// Of the pages of a range that is being registered, or was registered, those without other registered memory. Only the first and the last page can have some.
+    fn pages_of_one(&self, first: usize, bytes: usize) -> Range<usize> {
+        let page = page_bytes() as usize;
+        let (mut start, mut end) = (first, first + bytes);
+        if self.has_registered(start..start + page) {
+            start += page;
+        }
+        if start < end && self.has_registered(end - page..end) {
+            end -= page;
+        }
+        start..end
     }
 
     /// Checks that a range of device addresses is within one allocation, or neighboring ones that the program mapped.
@@ -240,21 +264,29 @@ impl Driver {
         if bytes == 0 || host == 0 {
             return Err(Status::INVALID_VALUE);
         }
-        if self.memory.arena.contains(host as u64) || self.memory.registered(host).is_some() {
-            return Err(Status::HOST_MEMORY_ALREADY_REGISTERED);
-        }
         let page = page_bytes();
         let first = host as u64 / page * page;
         let end = (host as u64)
             .checked_add(bytes)
+            .filter(|end| end.checked_next_multiple_of(page).is_some())
             .ok_or(Status::INVALID_VALUE)?;
+        let is_registered = self.memory.has_registered(host..end as usize);
+        if self.memory.arena.contains(host as u64) || is_registered {
+            return Err(Status::HOST_MEMORY_ALREADY_REGISTERED);
+        }
         let rounded = end.next_multiple_of(page) - first;
-        let start = self.device.allocate_aligned(rounded, page);
+        let start = self.device.reserve(rounded, page);
         let start = start.ok_or(Status::OUT_OF_MEMORY)?;
-        let adopted = self.memory.arena.adopt(first as usize, start, rounded);
-        adopted.map_err(|_| Status::OUT_OF_MEMORY)?;
-        self.device.set_written(start, rounded);
         let address = start + (host as u64 - first);
+        let pages = self.memory.pages_of_one(first as usize, rounded as usize);
+        let arena = &self.memory.arena;
+        let adopted = arena.adopt(pages);
+        let mapped = adopted.and_then(|()| arena.map_adopted(first as usize, start, rounded));
+        if mapped.is_err() || self.device.map(address, bytes).is_err() {
+            let _ = self.device.release(start);
+            return Err(Status::INVALID_VALUE);
+        }
+        self.device.set_written(address, bytes);
         self.memory.insert(
             address,
             Allocation {
@@ -289,10 +321,13 @@ impl Driver {
         let (start, bytes) = allocation.pages.unwrap_or((address, allocation.bytes));
         let arena = &self.memory.arena;
         if let AllocationKind::Registered { host, .. } = allocation.kind {
-            let first = host as u64 / page_bytes() * page_bytes();
-            arena
-                .abandon(first as usize, start, bytes)
-                .map_err(|_| Status::UNMAP_FAILED)?;
+            let page = page_bytes() as usize;
+            let pages = self.memory.pages_of_one(host / page * page, bytes as usize);
+            let abandoned = arena.abandon(pages);
+            let replaced = abandoned.and_then(|()| arena.replace(start, bytes, None));
+            replaced.map_err(|_| Status::UNMAP_FAILED)?;
+            self.device.unmap(address).map_err(|_| invalid)?;
+            return self.device.release(start).map_err(|_| invalid);
         } else if allocation.kind.is_exposed() {
             arena
                 .expose(start, bytes, false)

@@ -10,6 +10,7 @@ use ptx_cuda::driver::memory::*;
 use ptx_cuda::driver::pool::{
     cuDeviceGetDefaultMemPool, cuMemGetDefaultMemPool, cuMemGetMemPool, cuMemSetMemPool,
 };
+use ptx_cuda::handles::Raw;
 use ptx_cuda::status::Status;
 
 use crate::session::{Session, argument, result, succeeds};
@@ -114,6 +115,88 @@ fn registered_memory_stays_where_it_is() {
             .iter()
             .zip(12..)
             .all(|(number, expected)| *number == expected)
+    );
+}
+
+/// Adds to a number at an address of the host in registered memory.
+fn add_at(session: &Session, kernel: Raw, pointer: usize) {
+    let address = result(|address| cuMemHostGetDevicePointer_v2(address, pointer, 0)).unwrap();
+    succeeds(session.launch(kernel, 1, &[argument(&address)]));
+    succeeds(session.synchronize());
+}
+
+#[test]
+fn registered_memory_shares_pages() {
+    let session = Session::new();
+    let kernel = session.kernel("add", ".param .u64 data", ADD);
+    let mut numbers: Vec<u32> = (0..4096).collect();
+    let start = numbers.as_mut_ptr().addr().next_multiple_of(4096);
+    let first = (start - numbers.as_ptr().addr()) / 4;
+    let parts = [(start, 64), (start + 64, 4160), (start + 4224, 64)];
+    for (pointer, bytes) in parts {
+        succeeds(cuMemHostRegister_v2(pointer, bytes, 0));
+    }
+    // Parts of registered ranges, and ranges around them, cannot be registered.
+    for (pointer, bytes) in [(start + 32, 8), (start - 32, 64), (start - 32, 8192)] {
+        assert_eq!(
+            cuMemHostRegister_v2(pointer, bytes, 0),
+            Status::HOST_MEMORY_ALREADY_REGISTERED
+        );
+    }
+    for (pointer, _) in parts {
+        add_at(&session, kernel, pointer);
+    }
+    let sums = |numbers: &[u32]| parts.map(|(pointer, _)| numbers[(pointer - start) / 4 + first]);
+    let expected = [0, 16, 1056].map(|offset| (first + offset) as u32 + 7);
+    assert_eq!(sums(&numbers), expected);
+    // The pages of the middle part belong to others, too.
+    succeeds(cuMemHostUnregister(parts[1].0));
+    for (pointer, _) in [parts[0], parts[2]] {
+        add_at(&session, kernel, pointer);
+        succeeds(cuMemHostUnregister(pointer));
+    }
+    let expected = [expected[0] + 7, expected[1], expected[2] + 7];
+    assert_eq!(sums(&numbers), expected);
+    // The pages are those of the program again.
+    numbers[first] = 1;
+    succeeds(cuMemHostRegister_v2(start, 4, 0));
+    add_at(&session, kernel, start);
+    succeeds(cuMemHostUnregister(start));
+    assert_eq!(numbers[first], 8);
+}
+
+#[test]
+fn memory_of_the_stack_is_registered() {
+    let session = Session::new();
+    let kernel = session.kernel("add", ".param .u64 data", ADD);
+    let mut numbers = [5u32, 6, 7];
+    for number in [1, 2] {
+        let pointer = numbers.as_mut_ptr().addr();
+        succeeds(cuMemHostRegister_v2(pointer + 4 * number, 4, 0));
+        add_at(&session, kernel, pointer + 4 * number);
+    }
+    for number in [1, 2] {
+        succeeds(cuMemHostUnregister(
+            numbers.as_mut_ptr().addr() + 4 * number,
+        ));
+    }
+    assert_eq!(numbers, [5, 13, 14]);
+}
+
+#[test]
+fn memory_that_cannot_be_read_is_not_registered() {
+    let _session = Session::new();
+    let null = std::ptr::null_mut();
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping at an address that the system chooses.
+    let pages = unsafe { libc::mmap(null, 4096, libc::PROT_NONE, flags, -1, 0) };
+    assert_eq!(
+        cuMemHostRegister_v2(pages.addr(), 4096, 0),
+        Status::INVALID_VALUE
+    );
+    assert_eq!(
+        cuMemHostUnregister(pages.addr()),
+        Status::HOST_MEMORY_NOT_REGISTERED
     );
 }
 
