@@ -133,6 +133,14 @@ pub(crate) fn in_context(name: &str, function: impl FnOnce(&mut Driver) -> Outco
     })
 }
 
+/// The result of an exported function of the device or of an object, which needs no current context. If there is one with an error, the result is that error.
+pub(crate) fn on_device(name: &str, function: impl FnOnce(&mut Driver) -> Outcome<()>) -> Status {
+    call(name, |driver| {
+        driver.check_fault()?;
+        function(driver)
+    })
+}
+
 /// The result of an exported function that does not use the state of the driver.
 pub(crate) fn plain(name: &str, function: impl FnOnce() -> Outcome<()>) -> Status {
     let status = guarded(function);
@@ -163,13 +171,15 @@ pub(crate) fn enqueue(
     advance();
     let status = plain(name, || {
         let progress = with(|driver| {
-            driver.check_context()?;
-            driver.check_stream(stream)?;
-            let operation = make(driver)?;
-            match driver.captured(stream, operation)? {
-                Some(operation) => driver.submit(operation, stream),
-                None => Ok(Progress::Done),
-            }
+            driver.in_context_of(stream, |driver| {
+                driver.check_context()?;
+                driver.check_stream(stream)?;
+                let operation = make(driver)?;
+                match driver.captured(stream, operation)? {
+                    Some(operation) => driver.submit(operation, stream),
+                    None => Ok(Progress::Done),
+                }
+            })
         })?;
         match perform(progress, stream)? {
             Some(rest) => with(|driver| {
@@ -194,7 +204,9 @@ fn perform(mut progress: Progress, stream: Raw) -> Outcome<Option<Pending>> {
                 let Some(rest) = rest else {
                     return Ok(None);
                 };
-                progress = with(|driver| driver.proceed(rest, stream, None))?;
+                progress = with(|driver| {
+                    driver.in_context_of(stream, |driver| driver.proceed(rest, stream, None))
+                })?;
             }
         }
     }
@@ -208,15 +220,21 @@ fn advance() {
         };
         let stream = ready.stream;
         let result = guarded_value(|| {
-            let progress = with(|driver| driver.proceed(ready.pending, stream, ready.record))?;
+            let progress = with(|driver| {
+                driver.in_context_of(stream, |driver| {
+                    driver.proceed(ready.pending, stream, ready.record)
+                })
+            })?;
             perform(progress, stream)
         });
         let _ = with(|driver| {
-            if let Err(status) = result {
-                driver.fail_context(status);
-            }
-            driver.give_back(stream, result.unwrap_or(None));
-            Ok(())
+            driver.in_context_of(stream, |driver| {
+                if let Err(status) = result {
+                    driver.fail_context(status);
+                }
+                driver.give_back(stream, result.unwrap_or(None));
+                Ok(())
+            })
         });
     }
 }
@@ -231,9 +249,8 @@ pub(crate) fn wait(name: &str, is_done: impl Fn(&mut Driver) -> Outcome<bool>) -
         loop {
             advance();
             let (done, limit, is_shared) = with(|driver| {
-                driver.current_context()?;
                 // After an error of a kernel, nothing is performed any more.
-                let has_failed = driver.check_context().is_err();
+                let has_failed = driver.check_fault().is_err();
                 let done = has_failed || is_done(driver)?;
                 let limit = driver.config.timeout.unwrap_or(WAIT);
                 Ok((done, limit, driver.has_shared_events()))

@@ -96,6 +96,14 @@ pub struct MemoryLocation {
     pub number: i32,
 }
 
+/// `CUmemAccessDesc` and `cudaMemAccessDesc`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct MemoryAccess {
+    pub location: MemoryLocation,
+    pub flags: u32,
+}
+
 /// `CUmemPoolProps` and `cudaMemPoolProps`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(C)]

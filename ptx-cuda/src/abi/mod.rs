@@ -35,6 +35,15 @@ pub mod memory_type {
     pub const UNIFIED: u32 = 4;
 }
 
+/// The kinds of places of memory: `CUmemLocationType` and `cudaMemLocationType`.
+pub mod location {
+    pub const DEVICE: u32 = 1;
+    pub const HOST: u32 = 2;
+    pub const HOST_NUMA: u32 = 3;
+    /// The node of the current thread. It is the last kind.
+    pub const HOST_NUMA_CURRENT: u32 = 4;
+}
+
 /// One end of a copy in `CUDA_MEMCPY2D`.
 #[derive(Copy, Clone, Debug)]
 #[repr(C)]

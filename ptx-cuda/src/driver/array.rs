@@ -2,7 +2,7 @@
 
 use super::device::check_device;
 use crate::abi::arrays::{ArrayDescriptor, ArrayMemory, ImageDescriptor};
-use crate::call::in_context;
+use crate::call::{in_context, on_device};
 use crate::caller::{Out, given, set};
 use crate::handles::Raw;
 use crate::state::ARRAY_ALIGNMENT;
@@ -92,7 +92,7 @@ pub extern "C" fn cuArrayGetMemoryRequirements(
     array: Raw,
     device: i32,
 ) -> Status {
-    in_context("cuArrayGetMemoryRequirements", |driver| {
+    on_device("cuArrayGetMemoryRequirements", |driver| {
         check_device(device)?;
         let description = driver.arrays.get(array)?.description;
         set(requirements, memory(description.memory_bytes().ok()))
@@ -105,7 +105,7 @@ pub extern "C" fn cuMipmappedArrayGetMemoryRequirements(
     mipmap: Raw,
     device: i32,
 ) -> Status {
-    in_context("cuMipmappedArrayGetMemoryRequirements", |driver| {
+    on_device("cuMipmappedArrayGetMemoryRequirements", |driver| {
         check_device(device)?;
         let description = driver.mipmaps.get(mipmap)?.description;
         set(requirements, memory(description.memory_bytes().ok()))

@@ -171,6 +171,7 @@ pub extern "C" fn cuCtxGetApiVersion(context: Raw, version: Out<'_, u32>) -> Sta
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSynchronize() -> Status {
     wait("cuCtxSynchronize", |driver| {
+        driver.current_context()?;
         driver.check_unsafe_call()?;
         Ok(driver.is_device_idle())
     })

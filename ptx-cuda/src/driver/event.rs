@@ -1,7 +1,7 @@
 //! Events.
 
 use super::stream::EXTERNAL;
-use crate::call::{enqueue, in_context, wait};
+use crate::call::{enqueue, in_context, on_device, wait};
 use crate::caller::{Out, set};
 use crate::handles::Raw;
 use crate::state::Operation;
@@ -17,7 +17,7 @@ pub extern "C" fn cuEventCreate(event: Out<'_, Raw>, flags: u32) -> Status {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventDestroy_v2(event: Raw) -> Status {
-    in_context("cuEventDestroy_v2", |driver| driver.destroy_event(event))
+    on_device("cuEventDestroy_v2", |driver| driver.destroy_event(event))
 }
 
 #[unsafe(no_mangle)]
@@ -44,7 +44,7 @@ pub extern "C" fn cuEventRecordWithFlags(event: Raw, stream: Raw, flags: u32) ->
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: Raw) -> Status {
-    in_context("cuEventQuery", |driver| {
+    on_device("cuEventQuery", |driver| {
         if driver.is_event_complete(event)? {
             Ok(())
         } else {
@@ -62,7 +62,7 @@ pub extern "C" fn cuEventSynchronize(event: Raw) -> Status {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventElapsedTime(milliseconds: Out<'_, f32>, start: Raw, end: Raw) -> Status {
-    in_context("cuEventElapsedTime", |driver| {
+    on_device("cuEventElapsedTime", |driver| {
         set(milliseconds, driver.elapsed(start, end)?)
     })
 }

@@ -6,7 +6,7 @@ use std::fs;
 
 use super::graph_parameters::node_type_of;
 use crate::abi::graph::{EdgeData, node_type};
-use crate::call::{call, in_context, releasing};
+use crate::call::{call, on_device, releasing};
 use crate::caller::{self, Out, set, text};
 use crate::handles::Raw;
 use crate::state::{Driver, Edge, Work};
@@ -361,7 +361,7 @@ pub extern "C" fn cuGraphConditionalHandleCreate(
     flags: u32,
 ) -> Status {
     const ASSIGN_DEFAULT: u32 = 1;
-    in_context("cuGraphConditionalHandleCreate", |driver| {
+    on_device("cuGraphConditionalHandleCreate", |driver| {
         if flags & !ASSIGN_DEFAULT != 0 || handle.is_none() {
             return Err(Status::INVALID_VALUE);
         }

@@ -11,7 +11,7 @@ use crate::abi::graph::{
     ChildNode, FillNode, HostNode, InstantiateParameters, KernelNode, KernelNodeV1, MemoryNode,
     NodeParameters, UpdateResult, node_type,
 };
-use crate::call::{call, enqueue, in_context, releasing};
+use crate::call::{call, enqueue, in_context, on_device, releasing};
 use crate::caller::{self, Out, given, set, set_if_wanted};
 use crate::handles::Raw;
 use crate::state::{Driver, GraphFault, Operation, UpdateFaultKind, Work};
@@ -49,7 +49,7 @@ pub extern "C" fn cuGraphInstantiate(
     log: *mut c_char,
     log_bytes: usize,
 ) -> Status {
-    in_context("cuGraphInstantiate", |driver| {
+    on_device("cuGraphInstantiate", |driver| {
         let exec = exec.ok_or(Status::INVALID_VALUE)?;
         if !log.is_null() && log_bytes > 0 {
             caller::set_text(log, log_bytes, "")?;
@@ -89,7 +89,7 @@ pub extern "C" fn cuGraphInstantiateWithParams(
     const ERROR: u32 = 1;
     const INVALID_STRUCTURE: u32 = 2;
     const NOT_SUPPORTED: u32 = 3;
-    in_context("cuGraphInstantiateWithParams", |driver| {
+    on_device("cuGraphInstantiateWithParams", |driver| {
         let exec = exec.ok_or(Status::INVALID_VALUE)?;
         let parameters = parameters.ok_or(Status::INVALID_VALUE)?;
         driver.check_stream(parameters.upload_stream)?;
@@ -144,7 +144,7 @@ pub extern "C" fn cuGraphLaunch(exec: Raw, stream: Raw) -> Status {
 /// Graphs are always ready to be launched.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGraphUpload(exec: Raw, stream: Raw) -> Status {
-    in_context("cuGraphUpload", |driver| {
+    on_device("cuGraphUpload", |driver| {
         driver.check_stream(stream)?;
         driver.graph_execs.get(exec).map(|_| ())
     })
@@ -156,7 +156,7 @@ pub extern "C" fn cuGraphExecUpdate_v2(
     graph: Raw,
     result: Option<&mut UpdateResult>,
 ) -> Status {
-    in_context("cuGraphExecUpdate_v2", |driver| {
+    on_device("cuGraphExecUpdate_v2", |driver| {
         let fault = driver.update_exec(exec, graph)?;
         let result = result.ok_or(Status::INVALID_VALUE)?;
         let Some(fault) = fault else {
@@ -278,7 +278,7 @@ pub extern "C" fn cuGraphExecHostNodeSetParams(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGraphExecChildGraphNodeSetParams(exec: Raw, node: Raw, graph: Raw) -> Status {
-    in_context("cuGraphExecChildGraphNodeSetParams", |driver| {
+    on_device("cuGraphExecChildGraphNodeSetParams", |driver| {
         driver.set_exec_child(exec, node, graph)
     })
 }

@@ -10,7 +10,7 @@ use crate::abi::graph::{
     AllocationNode, ChildNode, ConditionalNode, EdgeData, FillNode, HostNode, KernelNode,
     KernelNodeV1, MemoryNode, NodeParameters, node_type,
 };
-use crate::call::in_context;
+use crate::call::{in_context, on_device};
 use crate::caller::{Out, given};
 use crate::handles::Raw;
 use crate::state::{Driver, Operation, Work};
@@ -324,7 +324,7 @@ pub extern "C" fn cuGraphAddChildGraphNode(
     count: usize,
     child: Raw,
 ) -> Status {
-    in_context("cuGraphAddChildGraphNode", |driver| {
+    on_device("cuGraphAddChildGraphNode", |driver| {
         let predecessors = Predecessors::new(dependencies, count);
         add_child(driver, node, graph, predecessors, child, false)
     })
@@ -399,7 +399,7 @@ pub extern "C" fn cuGraphAddMemAllocNode(
     count: usize,
     parameters: Option<&mut AllocationNode>,
 ) -> Status {
-    in_context("cuGraphAddMemAllocNode", |driver| {
+    on_device("cuGraphAddMemAllocNode", |driver| {
         let predecessors = Predecessors::new(dependencies, count);
         let parameters = parameters.ok_or(Status::INVALID_VALUE)?;
         parameters.address = add_allocation(driver, node, graph, predecessors, parameters.bytes)?;

@@ -1,7 +1,7 @@
 //! Memory and events of other processes.
 
 use crate::abi::{IpcEventHandle, IpcMemoryHandle};
-use crate::call::in_context;
+use crate::call::{in_context, on_device};
 use crate::caller::{Out, set};
 use crate::handles::Raw;
 use crate::state::shared_memory::{Content, SharedMemory};
@@ -47,7 +47,7 @@ pub extern "C" fn cuIpcCloseMemHandle(address: u64) -> Status {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuIpcGetEventHandle(handle: Out<'_, IpcEventHandle>, event: Raw) -> Status {
-    in_context("cuIpcGetEventHandle", |driver| {
+    on_device("cuIpcGetEventHandle", |driver| {
         let shared = driver.share_event(event)?;
         set(handle, IpcEventHandle(shared.to_bytes(Content::Event)))
     })

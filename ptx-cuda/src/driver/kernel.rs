@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use super::device::check_device;
-use crate::call::in_context;
+use crate::call::{in_context, on_device};
 use crate::caller::{Out, set, set_if_wanted};
 use crate::handles::Raw;
 use crate::status::Status;
@@ -29,7 +29,7 @@ pub extern "C" fn cuKernelGetAttribute(
     kernel: Raw,
     device: i32,
 ) -> Status {
-    in_context("cuKernelGetAttribute", |driver| {
+    on_device("cuKernelGetAttribute", |driver| {
         check_device(device)?;
         set(value, driver.kernel_attribute(kernel, attribute)?)
     })
@@ -42,7 +42,7 @@ pub extern "C" fn cuKernelSetAttribute(
     kernel: Raw,
     device: i32,
 ) -> Status {
-    in_context("cuKernelSetAttribute", |driver| {
+    on_device("cuKernelSetAttribute", |driver| {
         check_device(device)?;
         driver.set_kernel_attribute(kernel, attribute, value)
     })
@@ -58,7 +58,7 @@ pub extern "C" fn cuFuncSetCacheConfig(function: Raw, _preference: u32) -> Statu
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuKernelSetCacheConfig(kernel: Raw, _preference: u32, device: i32) -> Status {
-    in_context("cuKernelSetCacheConfig", |driver| {
+    on_device("cuKernelSetCacheConfig", |driver| {
         check_device(device)?;
         driver.kernels.get(kernel).map(|_| ())
     })
@@ -80,7 +80,7 @@ pub extern "C" fn cuFuncGetModule(module: Out<'_, Raw>, function: Raw) -> Status
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuKernelGetLibrary(library: Out<'_, Raw>, kernel: Raw) -> Status {
-    in_context("cuKernelGetLibrary", |driver| {
+    on_device("cuKernelGetLibrary", |driver| {
         set(library, driver.kernels.get(kernel)?.module)
     })
 }
@@ -95,7 +95,7 @@ pub extern "C" fn cuKernelGetFunction(function: Out<'_, Raw>, kernel: Raw) -> St
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncGetName(name: Out<'_, *const c_char>, function: Raw) -> Status {
-    in_context("cuFuncGetName", |driver| {
+    on_device("cuFuncGetName", |driver| {
         set(name, driver.kernels.get(function)?.c_name.as_ptr())
     })
 }
@@ -112,7 +112,7 @@ pub extern "C" fn cuFuncGetParamInfo(
     offset: Out<'_, usize>,
     bytes: Out<'_, usize>,
 ) -> Status {
-    in_context("cuFuncGetParamInfo", |driver| {
+    on_device("cuFuncGetParamInfo", |driver| {
         let parameters = &driver.kernels.get(function)?.parameters;
         let parameter = parameters.get(index).ok_or(Status::INVALID_VALUE)?;
         set(offset, parameter.offset as usize)?;
@@ -133,7 +133,7 @@ pub extern "C" fn cuKernelGetParamInfo(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncGetParamCount(function: Raw, count: Out<'_, usize>) -> Status {
-    in_context("cuFuncGetParamCount", |driver| {
+    on_device("cuFuncGetParamCount", |driver| {
         set(count, driver.kernels.get(function)?.parameters.len())
     })
 }
@@ -146,14 +146,14 @@ pub extern "C" fn cuKernelGetParamCount(kernel: Raw, count: Out<'_, usize>) -> S
 /// All functions are loaded with their modules.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncLoad(function: Raw) -> Status {
-    in_context("cuFuncLoad", |driver| {
+    on_device("cuFuncLoad", |driver| {
         driver.kernels.get(function).map(|_| ())
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncIsLoaded(state: Out<'_, u32>, function: Raw) -> Status {
-    in_context("cuFuncIsLoaded", |driver| {
+    on_device("cuFuncIsLoaded", |driver| {
         driver.kernels.get(function)?;
         set(state, 1)
     })

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::fs;
 
 use super::link::{JitOptions, image_bytes};
-use crate::call::in_context;
+use crate::call::{in_context, on_device};
 use crate::caller::{self, Out, set, set_if_wanted, text};
 use crate::handles::Raw;
 use crate::state::Driver;
@@ -28,7 +28,7 @@ pub extern "C" fn cuLibraryLoadData(
     _library_values: *const usize,
     _library_option_count: u32,
 ) -> Status {
-    in_context("cuLibraryLoadData", |driver| {
+    on_device("cuLibraryLoadData", |driver| {
         let options = JitOptions::new(option_count, options, values)?;
         set(library, load(driver, image_bytes(code)?, &options)?)
     })
@@ -45,7 +45,7 @@ pub extern "C" fn cuLibraryLoadFromFile(
     _library_values: *const usize,
     _library_option_count: u32,
 ) -> Status {
-    in_context("cuLibraryLoadFromFile", |driver| {
+    on_device("cuLibraryLoadFromFile", |driver| {
         let options = JitOptions::new(option_count, options, values)?;
         let image = fs::read(text(path)?).map_err(|_| Status::FILE_NOT_FOUND)?;
         set(library, load(driver, &image, &options)?)
@@ -54,7 +54,7 @@ pub extern "C" fn cuLibraryLoadFromFile(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuLibraryUnload(library: Raw) -> Status {
-    in_context("cuLibraryUnload", |driver| {
+    on_device("cuLibraryUnload", |driver| {
         driver.flush_output();
         driver.unload(library)
     })
@@ -66,7 +66,7 @@ pub extern "C" fn cuLibraryGetKernel(
     library: Raw,
     name: *const c_char,
 ) -> Status {
-    in_context("cuLibraryGetKernel", |driver| {
+    on_device("cuLibraryGetKernel", |driver| {
         let handle = driver.kernel(library, text(name)?)?;
         set(kernel, handle)
     })
@@ -82,14 +82,14 @@ pub extern "C" fn cuLibraryGetModule(module: Out<'_, Raw>, library: Raw) -> Stat
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuLibraryGetKernelCount(count: Out<'_, u32>, library: Raw) -> Status {
-    in_context("cuLibraryGetKernelCount", |driver| {
+    on_device("cuLibraryGetKernelCount", |driver| {
         set(count, driver.kernel_names(library)?.len() as u32)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuLibraryEnumerateKernels(kernels: *mut Raw, count: u32, library: Raw) -> Status {
-    in_context("cuLibraryEnumerateKernels", |driver| {
+    on_device("cuLibraryEnumerateKernels", |driver| {
         let places = caller::slice_mut(kernels, count as usize)?;
         for (place, name) in places.iter_mut().zip(driver.kernel_names(library)?) {
             place.write(driver.kernel(library, &name)?);
@@ -131,7 +131,7 @@ pub extern "C" fn cuLibraryGetManaged(
     library: Raw,
     name: *const c_char,
 ) -> Status {
-    in_context("cuLibraryGetManaged", |driver| {
+    on_device("cuLibraryGetManaged", |driver| {
         let (start, _) = driver.variable(library, text(name)?)?;
         let allocation = driver.memory.find(start);
         if allocation.is_none_or(|(_, allocation)| !allocation.kind.is_exposed()) {

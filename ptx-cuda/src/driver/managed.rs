@@ -1,6 +1,6 @@
 //! Managed memory: its attributes, and operations on several ranges. Managed memory is always where it is needed, so that these operations have no effect.
 
-use crate::call::{enqueue, in_context};
+use crate::call::{enqueue, in_context, on_device};
 use crate::caller;
 use crate::handles::Raw;
 use crate::state::{AllocationKind, Driver, Operation};
@@ -108,7 +108,7 @@ pub extern "C" fn cuMemRangeGetAttribute(
     address: usize,
     bytes: usize,
 ) -> Status {
-    in_context("cuMemRangeGetAttribute", |driver| {
+    on_device("cuMemRangeGetAttribute", |driver| {
         check_managed(driver, address, bytes)?;
         set_range_attribute(value, value_bytes, number)
     })

@@ -1,6 +1,6 @@
 //! Allocations, and facts about addresses.
 
-use crate::call::{call, enqueue, in_context};
+use crate::call::{call, enqueue, in_context, on_device};
 use crate::caller::{self, Out, set, set_if_wanted};
 use crate::handles::Raw;
 use crate::state::{AllocationKind, Driver, Operation};
@@ -246,7 +246,7 @@ pub extern "C" fn cuMemAdvise_v2(
     _advice: u32,
     _location: u64,
 ) -> Status {
-    in_context("cuMemAdvise_v2", |driver| {
+    on_device("cuMemAdvise_v2", |driver| {
         driver.memory.check(address, bytes as u64)
     })
 }

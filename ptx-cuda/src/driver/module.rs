@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::fs;
 
 use super::link::{JitOptions, image_bytes};
-use crate::call::in_context;
+use crate::call::{in_context, on_device};
 use crate::caller::{self, Out, set, set_if_wanted, text};
 use crate::handles::Raw;
 use crate::status::Status;
@@ -59,7 +59,7 @@ pub extern "C" fn cuModuleUnload(module: Raw) -> Status {
 /// Modules are loaded when functions load them.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleGetLoadingMode(mode: Out<'_, u32>) -> Status {
-    in_context("cuModuleGetLoadingMode", |_| set(mode, 1))
+    on_device("cuModuleGetLoadingMode", |_| set(mode, 1))
 }
 
 #[unsafe(no_mangle)]
@@ -76,7 +76,7 @@ pub extern "C" fn cuModuleGetFunction(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleGetFunctionCount(count: Out<'_, u32>, module: Raw) -> Status {
-    in_context("cuModuleGetFunctionCount", |driver| {
+    on_device("cuModuleGetFunctionCount", |driver| {
         set(count, driver.kernel_names(module)?.len() as u32)
     })
 }

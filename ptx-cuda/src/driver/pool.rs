@@ -1,20 +1,28 @@
 //! Pools of memory. There is one pool of memory for all; allocations of a pool are those of the device, and are freed at once.
 
-use crate::abi::ExportedPointer;
-use crate::abi::graph::{MemoryLocation, PoolProperties};
-use crate::call::{enqueue, in_context, plain};
+use crate::abi::graph::{MemoryAccess, MemoryLocation, PoolProperties};
+use crate::abi::{ExportedPointer, location};
+use crate::call::{call, enqueue, on_device, plain};
 use crate::caller::{self, Out, given, set};
 use crate::handles::Raw;
-use crate::state::Pool;
 use crate::state::pools::FILE_DESCRIPTOR;
 use crate::state::shared_memory::{Content, SharedMemory, is_descriptor_of_device};
-use crate::status::Status;
+use crate::state::{AllocationKind, Driver, Pool};
+use crate::status::{Outcome, Status};
 
 /// The result of a function that allocates memory in a stream. While the stream is captured, a node of the graph allocates it.
-fn enqueue_allocation(name: &str, address: Out<'_, u64>, bytes: usize, stream: Raw) -> Status {
+fn enqueue_allocation(
+    name: &str,
+    address: Out<'_, u64>,
+    bytes: usize,
+    stream: Raw,
+    pool: impl FnOnce(&mut Driver) -> Raw,
+) -> Status {
     enqueue(name, stream, |driver| {
         let address = address.ok_or(Status::INVALID_VALUE)?;
-        let (start, operation) = driver.allocate_in_stream(stream, bytes as u64)?;
+        let pool = pool(driver);
+        let kind = driver.kind_of_pool(pool)?;
+        let (start, operation) = driver.allocate_in_stream(stream, bytes as u64, kind)?;
         address.write(start);
         Ok(operation)
     })
@@ -23,7 +31,9 @@ fn enqueue_allocation(name: &str, address: Out<'_, u64>, bytes: usize, stream: R
 /// Allocates memory at once; the order of the stream is kept, as operations are performed when they are appended.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemAllocAsync(address: Out<'_, u64>, bytes: usize, stream: Raw) -> Status {
-    enqueue_allocation("cuMemAllocAsync", address, bytes, stream)
+    enqueue_allocation("cuMemAllocAsync", address, bytes, stream, |driver| {
+        driver.current_pool()
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -33,73 +43,99 @@ pub extern "C" fn cuMemAllocFromPoolAsync(
     pool: Raw,
     stream: Raw,
 ) -> Status {
-    let status =
-        crate::call::in_context("cuMemAllocFromPoolAsync", |driver| driver.check_pool(pool));
-    if status != Status::SUCCESS {
-        return status;
-    }
-    enqueue_allocation("cuMemAllocFromPoolAsync", address, bytes, stream)
+    enqueue_allocation("cuMemAllocFromPoolAsync", address, bytes, stream, |_| pool)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceGetDefaultMemPool(pool: Out<'_, Raw>, device: i32) -> Status {
-    crate::call::call("cuDeviceGetDefaultMemPool", |driver| {
+    call("cuDeviceGetDefaultMemPool", |driver| {
         super::device::check_device(device)?;
-        set(pool, driver.default_pool())
+        set(pool, driver.default_pool(AllocationKind::Device))
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceGetMemPool(pool: Out<'_, Raw>, device: i32) -> Status {
-    cuDeviceGetDefaultMemPool(pool, device)
+    call("cuDeviceGetMemPool", |driver| {
+        super::device::check_device(device)?;
+        set(pool, driver.current_pool())
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceSetMemPool(device: i32, pool: Raw) -> Status {
-    crate::call::call("cuDeviceSetMemPool", |driver| {
+    call("cuDeviceSetMemPool", |driver| {
         super::device::check_device(device)?;
-        driver.pools.get(pool).map(|_| ())
+        driver.choose_pool(pool)
     })
 }
 
-/// The pool of a place, which is the device.
-fn pool_at(name: &str, pool: Out<'_, Raw>, location: Option<&MemoryLocation>) -> Status {
-    crate::call::call(name, |driver| {
-        let location = given(location)?;
-        if location.kind == 1 {
-            super::device::check_device(location.number)?;
+/// Checks a place of memory: if it is a device, that there is one with its number.
+fn check_place(place: MemoryLocation) -> Outcome<()> {
+    if place.kind == location::DEVICE {
+        super::device::check_device(place.number)?;
+    }
+    Ok(())
+}
+
+/// How memory of a place with a type of allocations is allocated: on the device, on the host, or as managed memory.
+fn kind_at(place: MemoryLocation, allocation_type: u32) -> Outcome<AllocationKind> {
+    const PINNED: u32 = 1;
+    const MANAGED: u32 = 2;
+    check_place(place)?;
+    match (allocation_type, place.kind) {
+        (PINNED, location::DEVICE) => Ok(AllocationKind::Device),
+        (PINNED, location::HOST | location::HOST_NUMA | location::HOST_NUMA_CURRENT) => {
+            Ok(AllocationKind::Pinned { flags: 0 })
         }
-        set(pool, driver.default_pool())
-    })
+        (MANAGED, _) => Ok(AllocationKind::Managed),
+        _ => Err(Status::INVALID_VALUE),
+    }
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemGetDefaultMemPool(
     pool: Out<'_, Raw>,
     location: Option<&MemoryLocation>,
-    _kind: u32,
+    allocation_type: u32,
 ) -> Status {
-    pool_at("cuMemGetDefaultMemPool", pool, location)
+    call("cuMemGetDefaultMemPool", |driver| {
+        let kind = kind_at(*given(location)?, allocation_type)?;
+        set(pool, driver.default_pool(kind))
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemGetMemPool(
     pool: Out<'_, Raw>,
     location: Option<&MemoryLocation>,
-    _kind: u32,
+    allocation_type: u32,
 ) -> Status {
-    pool_at("cuMemGetMemPool", pool, location)
+    call("cuMemGetMemPool", |driver| {
+        let result = match kind_at(*given(location)?, allocation_type)? {
+            AllocationKind::Device => driver.current_pool(),
+            kind => driver.default_pool(kind),
+        };
+        set(pool, result)
+    })
 }
 
+/// Pools of the host and of managed memory are those that functions name.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemSetMemPool(
     location: Option<&MemoryLocation>,
-    _kind: u32,
+    allocation_type: u32,
     pool: Raw,
 ) -> Status {
-    crate::call::call("cuMemSetMemPool", |driver| {
-        given(location)?;
-        driver.pools.get(pool).map(|_| ())
+    call("cuMemSetMemPool", |driver| {
+        let kind = kind_at(*given(location)?, allocation_type)?;
+        if driver.kind_of_pool(pool)? != kind {
+            return Err(Status::INVALID_VALUE);
+        }
+        match kind {
+            AllocationKind::Device => driver.choose_pool(pool),
+            _ => Ok(()),
+        }
     })
 }
 
@@ -108,15 +144,17 @@ pub extern "C" fn cuMemPoolCreate(
     pool: Out<'_, Raw>,
     properties: Option<&PoolProperties>,
 ) -> Status {
-    in_context("cuMemPoolCreate", |driver| {
-        let handle_kinds = given(properties)?.handle_types;
+    on_device("cuMemPoolCreate", |driver| {
+        let properties = given(properties)?;
+        let handle_kinds = properties.handle_types;
+        let kind = kind_at(properties.location, properties.allocation_type)?;
         if handle_kinds & !FILE_DESCRIPTOR != 0 {
             return Err(Status::NOT_SUPPORTED);
         }
         let pool = pool.ok_or(Status::INVALID_VALUE)?;
         pool.write(driver.pools.insert(Pool {
             handle_kinds,
-            ..Pool::default()
+            ..Pool::new(kind)
         }));
         Ok(())
     })
@@ -130,7 +168,7 @@ pub extern "C" fn cuMemPoolExportToShareableHandle(
     kind: u32,
     flags: u64,
 ) -> Status {
-    in_context("cuMemPoolExportToShareableHandle", |driver| {
+    on_device("cuMemPoolExportToShareableHandle", |driver| {
         let pool = driver.pools.get(pool)?;
         let is_wanted = kind == FILE_DESCRIPTOR && pool.handle_kinds & kind != 0;
         if handle == 0 || flags != 0 || !is_wanted || pool.is_imported {
@@ -151,14 +189,14 @@ pub extern "C" fn cuMemPoolImportFromShareableHandle(
     kind: u32,
     flags: u64,
 ) -> Status {
-    in_context("cuMemPoolImportFromShareableHandle", |driver| {
+    on_device("cuMemPoolImportFromShareableHandle", |driver| {
         let pool = pool.ok_or(Status::INVALID_VALUE)?;
         if kind != FILE_DESCRIPTOR || flags != 0 || !is_descriptor_of_device(handle) {
             return Err(Status::INVALID_VALUE);
         }
         pool.write(driver.pools.insert(Pool {
             is_imported: true,
-            ..Pool::default()
+            ..Pool::new(AllocationKind::Device)
         }));
         Ok(())
     })
@@ -166,7 +204,7 @@ pub extern "C" fn cuMemPoolImportFromShareableHandle(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemPoolExportPointer(data: Out<'_, ExportedPointer>, address: u64) -> Status {
-    in_context("cuMemPoolExportPointer", |driver| {
+    on_device("cuMemPoolExportPointer", |driver| {
         let shared = driver.share(address)?;
         set(data, ExportedPointer(shared.to_bytes(Content::Allocation)))
     })
@@ -178,7 +216,7 @@ pub extern "C" fn cuMemPoolImportPointer(
     pool: Raw,
     data: Option<&ExportedPointer>,
 ) -> Status {
-    in_context("cuMemPoolImportPointer", |driver| {
+    on_device("cuMemPoolImportPointer", |driver| {
         let shared = SharedMemory::from_bytes(&given(data)?.0, Content::Allocation);
         let shared = shared.filter(|_| address.is_some());
         let shared = shared.ok_or(Status::INVALID_VALUE)?;
@@ -191,72 +229,60 @@ pub extern "C" fn cuMemPoolImportPointer(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemPoolDestroy(pool: Raw) -> Status {
-    in_context("cuMemPoolDestroy", |driver| {
-        driver.pools.remove(pool).map(|_| ())
-    })
-}
-
-/// The bytes of the value of an attribute of pools.
-const fn value_bytes(attribute: u32) -> usize {
-    if attribute <= 3 { 4 } else { 8 }
+    on_device("cuMemPoolDestroy", |driver| driver.destroy_pool(pool))
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuMemPoolSetAttribute(pool: Raw, attribute: u32, value: usize) -> Status {
-    in_context("cuMemPoolSetAttribute", |driver| {
-        let mut bytes = [0; 8];
-        let given = caller::bytes(value, value_bytes(attribute))?;
-        bytes[..given.len()].copy_from_slice(given);
-        let pool = driver.pools.get_mut(pool)?;
-        pool.attributes.insert(attribute, u64::from_le_bytes(bytes));
-        Ok(())
+pub extern "C" fn cuMemPoolSetAttribute(pool: Raw, number: u32, value: usize) -> Status {
+    on_device("cuMemPoolSetAttribute", |driver| {
+        driver.set_pool_attribute(pool, number, value)
     })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuMemPoolGetAttribute(pool: Raw, attribute: u32, value: usize) -> Status {
-    in_context("cuMemPoolGetAttribute", |driver| {
+pub extern "C" fn cuMemPoolGetAttribute(pool: Raw, number: u32, value: usize) -> Status {
+    on_device("cuMemPoolGetAttribute", |driver| {
         if value == 0 {
             return Err(Status::INVALID_VALUE);
         }
-        let used = driver.memory.used;
-        let pool = driver.pools.get(pool)?;
-        let number = match attribute {
-            // The bytes that are reserved and used, now and at most.
-            5..=8 => used,
-            // The reuse of memory is enabled if nothing else was set.
-            1..=3 => pool.attributes.get(&attribute).copied().unwrap_or(1),
-            4 => pool.attributes.get(&attribute).copied().unwrap_or(0),
-            _ => return Err(Status::INVALID_VALUE),
-        };
-        caller::copy(
-            number.to_le_bytes().as_ptr().expose_provenance(),
-            value,
-            value_bytes(attribute),
-        );
+        let (result, bytes) = driver.pool_attribute(pool, number)?;
+        caller::put(&result.to_le_bytes()[..bytes], value);
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemPoolTrimTo(pool: Raw, _bytes: usize) -> Status {
-    in_context("cuMemPoolTrimTo", |driver| {
+    on_device("cuMemPoolTrimTo", |driver| {
         driver.pools.get(pool).map(|_| ())
     })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuMemPoolSetAccess(pool: Raw, _access: usize, _count: usize) -> Status {
-    in_context("cuMemPoolSetAccess", |driver| {
-        driver.pools.get(pool).map(|_| ())
-    })
-}
-
-/// The device can read and write the memory of every pool.
-#[unsafe(no_mangle)]
-pub extern "C" fn cuMemPoolGetAccess(access: Out<'_, u32>, pool: Raw, _location: usize) -> Status {
-    in_context("cuMemPoolGetAccess", |driver| {
+pub extern "C" fn cuMemPoolSetAccess(
+    pool: Raw,
+    access: *const MemoryAccess,
+    count: usize,
+) -> Status {
+    on_device("cuMemPoolSetAccess", |driver| {
         driver.pools.get(pool)?;
+        for access in caller::slice(access, count)? {
+            check_place(access.location)?;
+        }
+        Ok(())
+    })
+}
+
+/// The device can read and write the memory of every pool: 3.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemPoolGetAccess(
+    access: Out<'_, u32>,
+    pool: Raw,
+    location: Option<&MemoryLocation>,
+) -> Status {
+    on_device("cuMemPoolGetAccess", |driver| {
+        driver.pools.get(pool)?;
+        check_place(*given(location)?)?;
         set(access, 3)
     })
 }

@@ -1,6 +1,6 @@
 //! Streams.
 
-use crate::call::{enqueue, in_context, wait};
+use crate::call::{call, enqueue, in_context, on_device, wait};
 use crate::caller::{Out, given, set, set_if_wanted};
 use crate::handles::Raw;
 use crate::state::{AllocationKind, Driver, Operation, Stream};
@@ -26,9 +26,20 @@ pub extern "C" fn cuStreamCreateWithPriority(
     })
 }
 
+/// The result of a function about a stream: the context is that of the stream; for default streams, the current one.
+fn of_stream(name: &str, stream: Raw, function: impl FnOnce(&mut Driver) -> Outcome<()>) -> Status {
+    call(name, |driver| {
+        driver.check_stream(stream)?;
+        driver.in_context_of(stream, |driver| {
+            driver.check_context()?;
+            function(driver)
+        })
+    })
+}
+
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamDestroy_v2(stream: Raw) -> Status {
-    in_context("cuStreamDestroy_v2", |driver| driver.destroy_stream(stream))
+    on_device("cuStreamDestroy_v2", |driver| driver.destroy_stream(stream))
 }
 
 #[unsafe(no_mangle)]
@@ -41,14 +52,19 @@ pub extern "C" fn cuStreamSynchronize(stream: Raw) -> Status {
     wait("cuStreamSynchronize", |driver| {
         driver.check_stream(stream)?;
         driver.check_not_captured(stream)?;
-        Ok(driver.has_no_work(stream))
+        driver.in_context_of(stream, |driver| {
+            let is_done = driver.has_no_work(stream) || driver.check_fault().is_err();
+            if is_done {
+                driver.end_wait()?;
+            }
+            Ok(is_done)
+        })
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamQuery(stream: Raw) -> Status {
-    in_context("cuStreamQuery", |driver| {
-        driver.check_stream(stream)?;
+    of_stream("cuStreamQuery", stream, |driver| {
         driver.check_not_captured(stream)?;
         if driver.has_no_work(stream) {
             driver.flush_output();
@@ -76,8 +92,7 @@ pub extern "C" fn cuStreamWaitEvent(stream: Raw, event: Raw, flags: u32) -> Stat
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamGetCtx(stream: Raw, context: Out<'_, Raw>) -> Status {
-    in_context("cuStreamGetCtx", |driver| {
-        driver.check_stream(stream)?;
+    of_stream("cuStreamGetCtx", stream, |driver| {
         let owner = driver.streams.get(stream).map(|stream| stream.context);
         set(context, owner.or_else(|_| driver.current_context())?)
     })
@@ -95,16 +110,12 @@ pub extern "C" fn cuStreamGetCtx_v2(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamGetDevice(stream: Raw, device: Out<'_, i32>) -> Status {
-    in_context("cuStreamGetDevice", |driver| {
-        driver.check_stream(stream)?;
-        set(device, 0)
-    })
+    of_stream("cuStreamGetDevice", stream, |_| set(device, 0))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamGetFlags(stream: Raw, flags: Out<'_, u32>) -> Status {
-    in_context("cuStreamGetFlags", |driver| {
-        driver.check_stream(stream)?;
+    of_stream("cuStreamGetFlags", stream, |driver| {
         let value = driver.streams.get(stream).map_or(0, |stream| stream.flags);
         set(flags, value)
     })
@@ -112,8 +123,7 @@ pub extern "C" fn cuStreamGetFlags(stream: Raw, flags: Out<'_, u32>) -> Status {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamGetPriority(stream: Raw, priority: Out<'_, i32>) -> Status {
-    in_context("cuStreamGetPriority", |driver| {
-        driver.check_stream(stream)?;
+    of_stream("cuStreamGetPriority", stream, |driver| {
         set(priority, priority_of(driver, stream))
     })
 }
@@ -125,8 +135,7 @@ fn priority_of(driver: &Driver, stream: Raw) -> i32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamGetId(stream: Raw, number: Out<'_, u64>) -> Status {
-    in_context("cuStreamGetId", |driver| {
-        driver.check_stream(stream)?;
+    of_stream("cuStreamGetId", stream, |driver| {
         let created = driver.streams.get(stream);
         set(
             number,
@@ -193,7 +202,7 @@ pub extern "C" fn cuStreamGetAttribute(
     number: u32,
     value: Out<'_, [u32; 16]>,
 ) -> Status {
-    in_context("cuStreamGetAttribute", |driver| {
+    on_device("cuStreamGetAttribute", |driver| {
         set(value, stream_attribute(driver, stream, number)?)
     })
 }
@@ -205,7 +214,7 @@ pub extern "C" fn cuStreamSetAttribute(
     number: u32,
     value: Option<&[u32; 16]>,
 ) -> Status {
-    in_context("cuStreamSetAttribute", |driver| {
+    on_device("cuStreamSetAttribute", |driver| {
         stream_attribute(driver, stream, number)?;
         let value = *given(value)?;
         match driver.streams.get_mut(stream) {
@@ -222,7 +231,7 @@ pub extern "C" fn cuStreamSetAttribute(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamCopyAttributes(target: Raw, source: Raw) -> Status {
-    in_context("cuStreamCopyAttributes", |driver| {
+    on_device("cuStreamCopyAttributes", |driver| {
         driver.check_stream(target)?;
         for number in attribute::ALL {
             let value = stream_attribute(driver, source, number)?;

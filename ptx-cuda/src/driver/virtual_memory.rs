@@ -1,27 +1,13 @@
 //! Virtual memory management.
 
-use crate::call::{call, in_context};
+use crate::abi::graph::{MemoryAccess, MemoryLocation};
+use crate::abi::location;
+use crate::call::{call, on_device};
 use crate::caller::{self, Out, set};
 use crate::handles::Raw;
 use crate::state::pools::FILE_DESCRIPTOR;
 use crate::state::virtual_memory::GRANULARITY;
 use crate::status::{Outcome, Status};
-
-/// `CUmemLocation`.
-#[derive(Copy, Clone, Debug)]
-#[repr(C)]
-pub struct Location {
-    pub kind: u32,
-    pub number: i32,
-}
-
-/// `CUmemAccessDesc`.
-#[derive(Copy, Clone, Debug)]
-#[repr(C)]
-pub struct AccessDescription {
-    pub location: Location,
-    pub access: u32,
-}
 
 /// `CUmemAllocationProp`.
 #[derive(Copy, Clone, Debug)]
@@ -31,23 +17,16 @@ pub struct Properties {
     pub kind: u32,
     /// The kinds of handles for other processes that the program wants.
     pub handle_kinds: u32,
-    pub location: Location,
+    pub location: MemoryLocation,
     pub windows_data: usize,
     pub flags: [u8; 8],
 }
 
-/// The kinds of locations.
-mod location {
-    pub(super) const DEVICE: u32 = 1;
-    pub(super) const HOST: u32 = 2;
-    pub(super) const NODE_OF_THREAD: u32 = 4;
-}
-
 /// Whether a location is the device; otherwise it is memory of the host.
-fn is_device(place: Location) -> Outcome<bool> {
+fn is_device(place: MemoryLocation) -> Outcome<bool> {
     match place.kind {
         location::DEVICE => super::device::check_device(place.number).map(|()| true),
-        location::HOST..=location::NODE_OF_THREAD => Ok(false),
+        location::HOST..=location::HOST_NUMA_CURRENT => Ok(false),
         _ => Err(Status::INVALID_VALUE),
     }
 }
@@ -89,7 +68,7 @@ pub extern "C" fn cuMemAddressReserve(
     _wanted: u64,
     flags: u64,
 ) -> Status {
-    in_context("cuMemAddressReserve", |driver| {
+    on_device("cuMemAddressReserve", |driver| {
         if flags != 0 {
             return Err(Status::INVALID_VALUE);
         }
@@ -101,7 +80,7 @@ pub extern "C" fn cuMemAddressReserve(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemAddressFree(address: u64, bytes: usize) -> Status {
-    in_context("cuMemAddressFree", |driver| {
+    on_device("cuMemAddressFree", |driver| {
         driver.free_addresses(address, bytes as u64)
     })
 }
@@ -113,7 +92,7 @@ pub extern "C" fn cuMemCreate(
     properties: *const Properties,
     flags: u64,
 ) -> Status {
-    in_context("cuMemCreate", |driver| {
+    on_device("cuMemCreate", |driver| {
         let is_shared = check_properties(properties)?.handle_kinds != 0;
         let given = caller::bytes(properties.expose_provenance(), size_of::<Properties>())?;
         let given = given.try_into().map_err(|_| Status::INVALID_VALUE)?;
@@ -132,7 +111,7 @@ pub extern "C" fn cuMemExportToShareableHandle(
     kind: u32,
     flags: u64,
 ) -> Status {
-    in_context("cuMemExportToShareableHandle", |driver| {
+    on_device("cuMemExportToShareableHandle", |driver| {
         if handle == 0 || flags != 0 || kind != FILE_DESCRIPTOR {
             return Err(Status::INVALID_VALUE);
         }
@@ -152,7 +131,7 @@ pub extern "C" fn cuMemImportFromShareableHandle(
     handle: usize,
     kind: u32,
 ) -> Status {
-    in_context("cuMemImportFromShareableHandle", |driver| {
+    on_device("cuMemImportFromShareableHandle", |driver| {
         let memory = memory.filter(|_| kind == FILE_DESCRIPTOR);
         let memory = memory.ok_or(Status::INVALID_VALUE)?;
         let mut properties = [0; 32];
@@ -166,14 +145,14 @@ pub extern "C" fn cuMemImportFromShareableHandle(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemRelease(memory: u64) -> Status {
-    in_context("cuMemRelease", |driver| {
+    on_device("cuMemRelease", |driver| {
         driver.release_memory(memory as Raw)
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemRetainAllocationHandle(memory: Out<'_, u64>, address: u64) -> Status {
-    in_context("cuMemRetainAllocationHandle", |driver| {
+    on_device("cuMemRetainAllocationHandle", |driver| {
         let memory = memory.ok_or(Status::INVALID_VALUE)?;
         memory.write(driver.retain_memory(address)? as u64);
         Ok(())
@@ -185,7 +164,7 @@ pub extern "C" fn cuMemGetAllocationPropertiesFromHandle(
     properties: Out<'_, [u8; 32]>,
     memory: u64,
 ) -> Status {
-    in_context("cuMemGetAllocationPropertiesFromHandle", |driver| {
+    on_device("cuMemGetAllocationPropertiesFromHandle", |driver| {
         let memory = driver.physical_memory.get(memory as Raw)?;
         set(properties, memory.properties)
     })
@@ -199,7 +178,7 @@ pub extern "C" fn cuMemMap(
     memory: u64,
     flags: u64,
 ) -> Status {
-    in_context("cuMemMap", |driver| {
+    on_device("cuMemMap", |driver| {
         if flags != 0 {
             return Err(Status::INVALID_VALUE);
         }
@@ -209,7 +188,7 @@ pub extern "C" fn cuMemMap(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemUnmap(address: u64, bytes: usize) -> Status {
-    in_context("cuMemUnmap", |driver| {
+    on_device("cuMemUnmap", |driver| {
         driver.unmap_memory(address, bytes as u64)
     })
 }
@@ -218,17 +197,17 @@ pub extern "C" fn cuMemUnmap(address: u64, bytes: usize) -> Status {
 pub extern "C" fn cuMemSetAccess(
     address: u64,
     bytes: usize,
-    descriptions: *const AccessDescription,
+    descriptions: *const MemoryAccess,
     count: usize,
 ) -> Status {
-    in_context("cuMemSetAccess", |driver| {
+    on_device("cuMemSetAccess", |driver| {
         let descriptions = caller::slice(descriptions, count)?;
         if descriptions.is_empty() {
             return Err(Status::INVALID_VALUE);
         }
         for description in descriptions {
             let of_device = is_device(description.location)?;
-            driver.set_access(address, bytes as u64, of_device, description.access)?;
+            driver.set_access(address, bytes as u64, of_device, description.flags)?;
         }
         Ok(())
     })
@@ -237,10 +216,10 @@ pub extern "C" fn cuMemSetAccess(
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemGetAccess(
     access: Out<'_, u64>,
-    location: *const Location,
+    location: *const MemoryLocation,
     address: u64,
 ) -> Status {
-    in_context("cuMemGetAccess", |driver| {
+    on_device("cuMemGetAccess", |driver| {
         let of_device = is_device(caller::read(location)?)?;
         set(access, driver.access(address, of_device)?.into())
     })

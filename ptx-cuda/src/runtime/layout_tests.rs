@@ -11,7 +11,7 @@ use std::process::Command;
 
 use super::properties::{Layout, offsets};
 use super::types::*;
-use crate::abi::graph::{MemoryLocation, PoolProperties};
+use crate::abi::graph::{MemoryAccess, MemoryLocation, PoolProperties};
 
 /// A structure: its name in C, its bytes, and the names of its fields in C with their offsets.
 struct Structure {

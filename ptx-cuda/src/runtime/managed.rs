@@ -3,17 +3,11 @@
 use super::call::{enqueue, in_context, same_as_driver};
 use super::version::{Major, major};
 use crate::abi::graph::MemoryLocation;
+use crate::abi::location;
 use crate::driver::managed::{self as d, check_managed};
 use crate::handles::Raw;
 use crate::state::Operation;
 use crate::status::{Outcome, Status};
-
-/// The kinds of places of memory: `cudaMemLocationType`.
-mod location {
-    pub(super) const DEVICE: u32 = 1;
-    /// The last kind.
-    pub(super) const HOST_NUMA_CURRENT: u32 = 4;
-}
 
 /// The number of the device of the host in CUDA 12.
 const HOST_DEVICE: i32 = -1;

@@ -1,7 +1,5 @@
 //! The structures of the runtime API, as its documentation declares them.
 
-use crate::abi::graph::MemoryLocation;
-
 /// `dim3`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(C)]
@@ -118,12 +116,4 @@ pub struct LaunchConfig {
     pub stream: usize,
     pub attributes: *const crate::abi::LaunchAttribute,
     pub attribute_count: u32,
-}
-
-/// `cudaMemAccessDesc`.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct MemoryAccess {
-    pub location: MemoryLocation,
-    pub flags: u32,
 }

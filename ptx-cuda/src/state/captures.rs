@@ -412,17 +412,21 @@ impl Driver {
     }
 
     /// Allocates memory in the order of a stream, and returns its address and what remains to be appended to the stream. While the stream is captured, a node of the graph
-    /// allocates the memory.
+    /// allocates the memory, which is that of the device.
     pub(crate) fn allocate_in_stream(
         &mut self,
         stream: Raw,
         bytes: u64,
+        kind: AllocationKind,
     ) -> Outcome<(u64, Operation)> {
         let stream = same_stream(stream);
         let Some(captured) = self.captured_streams.get(&stream) else {
-            let address = self.allocate_in_order(bytes, AllocationKind::Device)?;
+            let address = self.allocate_in_order(bytes, kind)?;
             return Ok((address, Operation::Nothing));
         };
+        if kind != AllocationKind::Device {
+            return Err(Status::NOT_SUPPORTED);
+        }
         if self.captures.get(captured.capture)?.is_invalidated {
             return Err(Status::STREAM_CAPTURE_INVALIDATED);
         }

@@ -48,6 +48,38 @@ impl Driver {
         }
     }
 
+    /// The context that owns what is created now by a function that needs no current context: the current one, or else the primary one.
+    pub(crate) fn owning_context(&mut self) -> Raw {
+        self.current_context()
+            .unwrap_or_else(|_| self.primary_context())
+    }
+
+    /// Fails with the error that a kernel caused in the current context, if there is one.
+    pub(crate) fn check_fault(&self) -> Outcome<()> {
+        match self.current_context() {
+            Ok(_) => self.check_context(),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Calls a function while the context of a stream is current; for default streams, the current one is.
+    pub(crate) fn in_context_of<T>(
+        &mut self,
+        stream: Raw,
+        function: impl FnOnce(&mut Self) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let owner = self.streams.get(stream).map(|stream| stream.context);
+        match owner {
+            Ok(owner) if current() != Some(owner) => {
+                self.push_context(owner);
+                let result = function(self);
+                let popped = self.pop_context();
+                popped.and(result)
+            }
+            _ => function(self),
+        }
+    }
+
     /// Fails without a current context, and with the error that a kernel caused in it.
     pub(crate) fn check_context(&self) -> Outcome<()> {
         let context = self.contexts.get(self.current_context()?)?;

@@ -120,8 +120,10 @@ pub(crate) struct Driver {
     /// The surfaces, by the handles that the machine gave them.
     pub(crate) surfaces: HashMap<u64, Surface>,
     pub(crate) references: References,
-    /// The pool of functions that name none, once it was needed.
-    default_pool: Option<Raw>,
+    /// The default pools that were needed.
+    default_pools: Vec<(AllocationKind, Raw)>,
+    /// The pool that the program chose for functions that name none.
+    chosen_pool: Option<Raw>,
     /// The output of kernels that is not yet written.
     pub(crate) output: Vec<u8>,
     /// The limits that the program set, by their numbers.
@@ -187,7 +189,8 @@ impl Driver {
             textures: HashMap::new(),
             surfaces: HashMap::new(),
             references: References::default(),
-            default_pool: None,
+            default_pools: Vec::new(),
+            chosen_pool: None,
             output: Vec::new(),
             limits: HashMap::new(),
             opened: HashMap::new(),

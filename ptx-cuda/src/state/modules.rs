@@ -93,9 +93,7 @@ impl Driver {
         module: Module,
         register_limit: Option<u32>,
     ) -> Result<Raw, LoadError> {
-        let context = self
-            .current_context()
-            .map_err(|status| LoadError::new(status, "there is no current context"))?;
+        let context = self.owning_context();
         let module = Arc::new(module);
         let attributes = module.declarations().attributes();
         let is_managed = attributes.contains(&Attribute::Managed);

@@ -147,7 +147,7 @@ impl Driver {
 
     /// Opens memory of another process, and returns its address.
     pub(crate) fn open_shared(&mut self, shared: SharedMemory) -> Outcome<u64> {
-        let context = self.current_context()?;
+        let context = self.owning_context();
         if let Some(opened) = self.opened.get_mut(&shared) {
             opened.count += 1;
             return Ok(opened.address);

@@ -112,10 +112,12 @@ impl Driver {
         }
     }
 
-    /// Checks the handle of a stream.
+    /// Checks the handle of a stream. Default streams are those of the current context.
     pub(crate) fn check_stream(&self, stream: Raw) -> Outcome<()> {
         match stream {
-            DEFAULT_STREAM | LEGACY_STREAM | PER_THREAD_STREAM => Ok(()),
+            DEFAULT_STREAM | LEGACY_STREAM | PER_THREAD_STREAM => {
+                self.current_context().map(|_| ())
+            }
             other => self.streams.get(other).map(|_| ()),
         }
     }
@@ -200,6 +202,6 @@ impl Driver {
     /// Ends a wait for operations that were performed: writes the output of kernels, and returns their errors.
     pub(crate) fn end_wait(&mut self) -> Outcome<()> {
         self.flush_output();
-        self.check_context()
+        self.check_fault()
     }
 }

@@ -343,7 +343,7 @@ impl Driver {
 
     /// Makes a mapped part an allocation.
     fn begin_allocation(&mut self, address: u64, mapping: Mapping) -> Outcome<()> {
-        let context = self.current_context()?;
+        let context = self.owning_context();
         let mapped = self.device.map(address, mapping.bytes);
         mapped.map_err(|_| Status::INVALID_VALUE)?;
         let allocation = Allocation {

@@ -1,5 +1,6 @@
 //! Virtual memory management.
 
+use ptx_cuda::abi::graph::{MemoryAccess, MemoryLocation};
 use ptx_cuda::driver::copy::{cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};
 use ptx_cuda::driver::memory::{cuMemFree_v2, cuMemGetInfo_v2};
 use ptx_cuda::driver::virtual_memory::*;
@@ -10,8 +11,8 @@ use crate::session::{Session, argument, result, succeeds};
 /// The smallest size of memory.
 const PART: usize = 2 << 20;
 
-const DEVICE: Location = Location { kind: 1, number: 0 };
-const HOST: Location = Location { kind: 2, number: 0 };
+const DEVICE: MemoryLocation = MemoryLocation { kind: 1, number: 0 };
+const HOST: MemoryLocation = MemoryLocation { kind: 2, number: 0 };
 
 const PROPERTIES: Properties = Properties {
     kind: 1,
@@ -29,8 +30,11 @@ fn reserve(bytes: usize) -> Result<u64, Status> {
     result(|address| cuMemAddressReserve(address, bytes, 0, 0, 0))
 }
 
-fn allow(address: u64, bytes: usize, location: Location, access: u32) -> Status {
-    let description = AccessDescription { location, access };
+fn allow(address: u64, bytes: usize, location: MemoryLocation, access: u32) -> Status {
+    let description = MemoryAccess {
+        location,
+        flags: access,
+    };
     cuMemSetAccess(address, bytes, &raw const description, 1)
 }
 
@@ -108,7 +112,8 @@ fn memory_has_several_addresses_and_keeps_its_contents() {
     succeeds(allow(other, PART, DEVICE, 3));
     assert_eq!(session.numbers(other, 2), [7, 8]);
     succeeds(allow(other, PART, HOST, 3));
-    let access = |location: Location| result(|a| cuMemGetAccess(a, &raw const location, other));
+    let access =
+        |location: MemoryLocation| result(|a| cuMemGetAccess(a, &raw const location, other));
     assert_eq!([access(DEVICE), access(HOST)], [Ok(3), Ok(3)]);
     // SAFETY: the memory is mapped, and the program may access it.
     assert_eq!(unsafe { (other as *const u32).read() }, 7);
