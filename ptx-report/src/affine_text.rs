@@ -69,38 +69,39 @@ impl<'a> AffineText<'a> {
         text
     }
 
-    /// The text of a trip count: `10`, or `1 + max(0, (n - %tid.x)/256)`, where quotients are rounded up.
+    /// The text of a trip count: `10`, `max(1, n/32)`, or `1 + max(0, (n - %tid.x)/256)`, where quotients are rounded up.
     #[must_use]
     pub fn trip_count(&self, count: &TripCount) -> String {
         if let Some(count) = count.most_without_wrap() {
             return count.to_string();
         }
-        let distance = match &count.count {
-            Count::Affine(distance) => distance,
-            _ => return String::new(),
+        let Count::Affine(distance) = &count.count else {
+            return String::new();
         };
         let (low, high) = if distance.step > 0 {
             (&distance.start, &distance.bound)
         } else {
             (&distance.bound, &distance.start)
         };
-        let mut text = self.form(high);
-        match (low.terms(), low.constant()) {
-            ([], 0) => {}
-            ([], constant) => {
-                let sign = if constant < 0 { '+' } else { '-' };
-                let _ = write!(text, " {sign} {}", constant.unsigned_abs());
-            }
-            _ => {
-                let _ = write!(text, " - ({})", self.form(low));
-            }
-        }
-        if distance.inclusive {
-            text += " + 1";
-        }
-        match distance.step.unsigned_abs() {
-            1 => format!("1 + max(0, {text})"),
-            step => format!("1 + max(0, ({text})/{step})"),
+        let step = distance.step.unsigned_abs();
+        let inclusive = Affine::number(distance.inclusive.into());
+        let length = low
+            .multiple(-1, 64)
+            .and_then(|negative| high.plus(&negative, 64)?.plus(&inclusive, 64));
+        let Some(length) = length else {
+            // It has too many symbols.
+            let one = if distance.inclusive { " + 1" } else { "" };
+            let text = format!("{} - ({}){one}", self.form(high), self.form(low));
+            return format!("1 + max(0, {})", quotient(text, step));
+        };
+        // 1 + ⌈(x - step)/step⌉ = ⌈x/step⌉.
+        let longer = i64::try_from(step)
+            .ok()
+            .filter(|_| length.constant() < 0)
+            .and_then(|step| length.plus(&Affine::number(step), 64));
+        match longer {
+            Some(longer) => format!("max(1, {})", quotient(self.form(&longer), step)),
+            None => format!("1 + max(0, {})", quotient(self.form(&length), step)),
         }
     }
 
@@ -178,5 +179,14 @@ impl<'a> AffineText<'a> {
             }
             _ => String::from("?"),
         }
+    }
+}
+
+/// A sum that is divided by a number.
+fn quotient(sum: String, divisor: u64) -> String {
+    match divisor {
+        1 => sum,
+        _ if sum.contains(' ') => format!("({sum})/{divisor}"),
+        _ => format!("{sum}/{divisor}"),
     }
 }

@@ -33,7 +33,7 @@ pub struct FunctionValues<'a> {
 pub struct TripCount {
     /// The number of executions of the header each time the loop is entered, if it is constant (see `assumes_no_wrap`).
     pub count: Option<u64>,
-    /// The trip count as a formula: `10`, or `1 + max(0, (n - %tid.x)/256)`.
+    /// The trip count as a formula: `10`, `max(1, n/32)`, or `1 + max(0, (n - %tid.x)/256)`.
     pub form: String,
     /// Whether the loop has no other exit; otherwise the trip count is an upper bound.
     pub exact: bool,

@@ -89,7 +89,7 @@ fn values_and_accesses_are_known() {
     });
     assert_eq!(fields(&insts[6], &names), address);
     let count = serde_json::json!({
-        "count": null, "form": "1 + max(0, n - 1)", "exact": true, "assumes_no_wrap": false,
+        "count": null, "form": "max(1, n)", "exact": true, "assumes_no_wrap": false,
     });
     assert_eq!(
         fields(&blocks[1], &["trip_count", "uniform", "loop_depth"]),

@@ -111,7 +111,7 @@ fn results_of_values() {
     assert_eq!(kernel["blocks"][0]["trip_count"], Value::Null);
     assert_eq!(
         kernel["blocks"][1]["trip_count"],
-        json!({"count": null, "form": "1 + max(0, n - 1)", "exact": true, "assumes_no_wrap": false})
+        json!({"count": null, "form": "max(1, n)", "exact": true, "assumes_no_wrap": false})
     );
     let instructions = instructions(&records, 0);
     let find = |opcode: &str, modifier: &str| {

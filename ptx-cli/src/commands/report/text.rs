@@ -251,7 +251,7 @@ fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"))
 }
 
-/// `2 * (1 + max(0, n - 1) - 1)`; empty for work that is done once.
+/// `2 * (max(1, n) - 1)`; empty for work that is done once.
 fn factors(factors: &[Factor]) -> String {
     let texts: Vec<String> = factors
         .iter()
@@ -260,6 +260,8 @@ fn factors(factors: &[Factor]) -> String {
             let form = factor.form.clone().unwrap_or_else(unknown);
             if factor.without_last {
                 format!("({form} - 1)")
+            } else if form.starts_with("max(") {
+                form
             } else {
                 format!("({form})")
             }

@@ -53,11 +53,12 @@ function findingTable(findings) {
   return sortable(columns, findings, { label: "Findings" });
 }
 
-/** `(1 + max(0, n - 1) - 1) × …` */
+/** `(max(1, n) - 1) × …` */
 function times(part) {
   const factors = part.factors.map((f) => {
     const form = f.form ?? `trips of the loop at block ${f.header}`;
-    return f.without_last ? `(${form} − 1)` : `(${form})`;
+    if (f.without_last) return `(${form} − 1)`;
+    return form.startsWith("max(") ? form : `(${form})`;
   });
   const text = factors.join(" × ") || "once";
   return part.exact ? text : `at most ${text}`;
