@@ -26,6 +26,7 @@ pub(super) fn build(facts: FunctionFacts<'_>) -> Builder<'_> {
     let mut builder = Builder::new(facts);
     builder.split();
     builder.connect();
+    builder.join_at_unused_labels();
     builder
 }
 
@@ -351,6 +352,77 @@ impl<'a> Builder<'a> {
         }
         if !is_recognized {
             self.connect_to_unknown(from, when);
+        }
+    }
+
+    /// Joins blocks with the blocks before them that only lead there: nothing jumps to their labels, which, for example, only debug information uses.
+    fn join_at_unused_labels(&mut self) {
+        let mut has_predecessors = vec![false; self.blocks.len()];
+        for edge in &self.edges {
+            let is_next = edge.kind == EdgeKind::Next && edge.when.is_none();
+            let ends_there = matches!(self.ends.get(edge.from.index()), Some(End::Next));
+            if (!is_next || !ends_there)
+                && let Some(entry) = has_predecessors.get_mut(edge.to.index())
+            {
+                *entry = true;
+            }
+        }
+        let is_joined = |index: usize| {
+            let follows = index > 0 && index < self.block_count;
+            let leads = follows && matches!(self.ends.get(index - 1), Some(End::Next));
+            leads && has_predecessors.get(index) == Some(&false)
+        };
+        if !(0..self.block_count).any(is_joined) {
+            return;
+        }
+        // The number of each block after blocks are joined.
+        let mut numbers = Vec::with_capacity(self.blocks.len());
+        let mut count = 0u32;
+        for index in 0..self.blocks.len() {
+            count += u32::from(!is_joined(index));
+            numbers.push(BlockId(count.saturating_sub(1)));
+        }
+        self.renumber(&numbers);
+    }
+
+    /// Gives blocks new numbers. Successive blocks with the same number become one, without the edges between them.
+    fn renumber(&mut self, numbers: &[BlockId]) {
+        let number = |id: BlockId| numbers.get(id.index()).copied().unwrap_or(id);
+        let mut blocks: Vec<Block> = Vec::new();
+        for (block, &id) in self.blocks.iter().zip(numbers) {
+            match blocks.get_mut(id.index()) {
+                Some(joined) => {
+                    *joined = Block {
+                        first: joined.first,
+                        label: joined.label,
+                        ..*block
+                    }
+                }
+                None => blocks.push(*block),
+            }
+        }
+        self.blocks = blocks;
+        let mut edges: Vec<Edge> = Vec::with_capacity(self.edges.len());
+        let mut starts = Vec::with_capacity(self.blocks.len() + 1);
+        for edge in &self.edges {
+            let (from, to) = (number(edge.from), number(edge.to));
+            // A block that continues with the next one is not its own successor.
+            if from == to && edge.kind == EdgeKind::Next {
+                continue;
+            }
+            while starts.len() <= from.index() {
+                starts.push(edges.len() as u32);
+            }
+            edges.push(Edge { from, to, ..*edge });
+        }
+        starts.resize(self.blocks.len() + 1, edges.len() as u32);
+        (self.edges, self.starts) = (edges, starts);
+        let is_joined = |id: BlockId| {
+            let before = id.index().checked_sub(1).map(BlockId::from_index);
+            before.is_some_and(|before| number(before) == number(id))
+        };
+        for entry in &mut self.labels {
+            *entry = entry.filter(|id| !is_joined(*id)).map(number);
         }
     }
 }

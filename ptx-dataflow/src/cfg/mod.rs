@@ -246,7 +246,7 @@ impl Cfg {
         start..bound(id.index() + 1).max(start)
     }
 
-    /// The block that a label begins; `None` for the label of a table.
+    /// The block that a label begins; `None` for the label of a table, and for one inside of a block, to which nothing jumps.
     #[must_use]
     pub fn of_label(&self, label: LabelId) -> Option<BlockId> {
         *self.labels.get(label.index())?

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
+mod blocks;
 mod brute;
 mod calls;
 mod common;
