@@ -210,7 +210,7 @@ pub enum EventKind {
     },
     /// The arrival at a barrier, or the end of the wait for the barrier.
     Barrier,
-    /// The start of an asynchronous operation, whose events belong to a thread of their own (8.9.1.1).
+    /// The start of an asynchronous operation, whose events belong to a separate thread (8.9.1.1).
     Start,
     /// The end of a wait for asynchronous operations.
     Await,

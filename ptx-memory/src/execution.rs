@@ -15,7 +15,7 @@ pub struct ReadsFrom {
     pub bytes: u32,
 }
 
-/// An asynchronous operation (8.9.1.1). Its events are those of a thread of their own.
+/// An asynchronous operation (8.9.1.1). Its events are those of a separate thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AsynchronousOperation {
     /// The number of the thread of its events.

@@ -142,7 +142,7 @@ pub enum Step {
     },
     /// An operation on a barrier.
     Barrier(BarrierStep),
-    /// The start of an asynchronous operation, which runs as a thread of its own from [`Program::asynchronous`].
+    /// The start of an asynchronous operation, which runs as a separate thread from [`Program::asynchronous`].
     Start {
         /// Whether all values of the operation are known. If not, the operation starts again when they are.
         is_known: bool,

@@ -1,6 +1,6 @@
 //! Asynchronous copies, stores and reductions.
 //!
-//! An operation is a thread of its own with a list of accesses: all reads, then all writes, then the report to an mbarrier object. Bulk copies access
+//! An operation is a separate thread with a list of accesses: all reads, then all writes, then the report to an mbarrier object. Bulk copies access
 //! memory by the async proxy, and an implicit proxy fence follows their reads and their writes (9.7.9.25.2). The change of the mbarrier object is
 //! an operation by the generic proxy.
 

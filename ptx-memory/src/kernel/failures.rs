@@ -102,7 +102,7 @@ pub struct KernelReport {
     pub outcomes: Vec<KernelOutcome>,
     /// Whether final contents were left out, because there are too many of them.
     pub is_cut: bool,
-    /// Whether the kernel reads clocks. They stand still here, so that no time limit expires.
+    /// Whether the kernel reads clocks. No time passes, so that no time limit expires.
     pub reads_clock: bool,
     /// How much was explored.
     pub statistics: Statistics,

@@ -74,7 +74,7 @@ pub struct KernelLaunch {
     pub arguments: Vec<KernelArgument>,
     /// The bytes of dynamic shared memory.
     pub dynamic_shared_bytes: u64,
-    /// Whether data-races are no failures. The values of racing reads are those that the axioms allow.
+    /// Whether data-races are ignored. The values of racing reads are those that the axioms allow.
     pub ignores_races: bool,
 }
 

@@ -188,7 +188,7 @@ impl Kernel<'_> {
             for (text, cost) in stronger(signature.text()) {
                 add(text, cost);
             }
-            // The fence of a proxy stands between the accesses, next to one of them or to what synchronizes them.
+            // The fence of a proxy is between the accesses, next to one of them or to what synchronizes them.
             if has_proxies && facts.guard().is_none() && !facts.is_fence() {
                 for (level, fence) in (1..).zip(PROXY_FENCES) {
                     add(format!("{fence}; {}", signature.text()), FENCE_COST + level);

@@ -5,7 +5,7 @@ use crate::event::{Event, EventKind};
 use crate::execution::Execution;
 use crate::relation::Relation;
 
-/// Program order (8.9.1): a total order of the operations of each thread. The events of an asynchronous operation are those of a thread of its own.
+/// Program order (8.9.1): a total order of the operations of each thread. The events of an asynchronous operation are those of a separate thread.
 pub(super) fn program_order(execution: &Execution) -> Relation {
     let mut result = Relation::new(execution.len());
     for (first, a) in execution.events.iter().enumerate().skip(1) {
