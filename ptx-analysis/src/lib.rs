@@ -36,7 +36,9 @@ pub mod internals {
     }
     pub use crate::provenance::incremental::IncrementalSummaries;
     pub use crate::uniformity::incremental::IncrementalUniformity;
-    pub use crate::work::matrix::{MatrixProduct, StoredMatrix, matrix_shape, rows_of_matrix};
+    pub use crate::work::matrix::{
+        MatrixProduct, StoredMatrix, lanes_with_rows, matrix_shape, rows_of_matrix,
+    };
 }
 
 pub use fragments::swizzle::Swizzle;

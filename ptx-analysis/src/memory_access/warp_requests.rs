@@ -4,14 +4,14 @@ use alloc::vec::Vec;
 
 use ptx_ir::EntityId as _;
 use ptx_ir::facts::Space;
-use ptx_isa::{Action, Modifier, StateSpace};
+use ptx_isa::{Action, StateSpace};
 
 use super::lanes::{Addresses, Request};
 use super::{Access, Context};
 use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::ValueId;
 use crate::warps::{Masks, WarpValues};
-use crate::work::matrix::rows_of_matrix;
+use crate::work::matrix::lanes_with_rows;
 
 /// The most bytes of a thread whose sectors are counted.
 const MOST_BYTES: u64 = 1 << 16;
@@ -124,22 +124,7 @@ impl Context<'_> {
 
     /// The lanes that provide the addresses of the rows of matrices; `None` for other accesses.
     fn row_lanes(&self, access: &Access) -> Option<u32> {
-        let action = self.facts.inst(access.inst).action()?;
-        if !matches!(action, Action::MatrixLoad | Action::MatrixStore) {
-            return None;
-        }
-        let inst = self.facts.body().inst(access.inst)?;
-        let signature = self.facts.module().signature(inst.sig);
-        let modifiers: Vec<Modifier> = signature.modifiers().collect();
-        let matrices = modifiers.iter().find_map(|modifier| match modifier {
-            Modifier::X1 => Some(1),
-            Modifier::X2 => Some(2),
-            Modifier::X4 => Some(4),
-            _ => None,
-        })?;
-        Some(super::requests::existing_lanes(
-            rows_of_matrix(&modifiers)? * matrices,
-        ))
+        lanes_with_rows(self.facts, access.inst).map(super::requests::existing_lanes)
     }
 
     /// The value of the guard of an access.

@@ -8,6 +8,7 @@ use ptx_ir::facts::Flow;
 use ptx_ir::{InstId, StmtId};
 
 use super::barriers::Barriers;
+use super::buffers::{Buffers, Place};
 use super::memory::SharedMemory;
 use super::objects::{Object, Objects};
 use super::slice::{Effect, Slice, Step};
@@ -123,6 +124,8 @@ pub(super) struct Machine<'a> {
     pub(super) objects: Objects,
     pub(super) barriers: Barriers,
     pub(super) memory: SharedMemory,
+    /// The order of what warps do.
+    pub(super) buffers: Buffers,
     /// How often an object completed a phase or was initialized.
     pub(super) changes: u64,
     phases: u64,
@@ -161,6 +164,7 @@ impl<'a> Machine<'a> {
             size,
             assumed,
             order,
+            buffers: Buffers::new(live.len()),
             live,
             objects: Objects::default(),
             barriers: Barriers::default(),
@@ -246,7 +250,10 @@ impl<'a> Machine<'a> {
     fn continue_after_stall(&mut self) -> bool {
         if let Some(completed) = self.objects.finish_copies() {
             self.changes += 1;
-            self.phases += completed;
+            self.phases += completed.len() as u64;
+            for address in completed {
+                self.order_phase(address);
+            }
             return true;
         }
         // The lanes of a warp need not execute an instruction together that does not synchronize threads.
@@ -261,14 +268,19 @@ impl<'a> Machine<'a> {
         if goes_on {
             return true;
         }
-        let live = &self.live;
-        let mut barriers = self.barriers.0.values_mut();
-        barriers.any(|barrier| barrier.complete(live, true))
+        let barriers: Vec<u64> = self.barriers.0.keys().copied().collect();
+        barriers
+            .into_iter()
+            .any(|barrier| self.complete_barrier(barrier, true))
     }
 
     /// Runs a group until it waits or exits.
     fn run_group(&mut self, index: usize) -> Option<End> {
-        self.groups[index].wait = Wait::None;
+        let group = &mut self.groups[index];
+        if let Wait::Barrier { barrier, .. } = group.wait {
+            self.buffers.wait(group.warp, Place::Barrier(barrier));
+        }
+        group.wait = Wait::None;
         loop {
             self.steps += 1;
             if self.steps > MOST_STEPS {
@@ -312,6 +324,13 @@ impl<'a> Machine<'a> {
                 self.compute(index, facts);
                 Next::Step
             }
+            Effect::Reads => {
+                if let Some(problem) = self.read_shared(index, step, facts) {
+                    return Next::End(End::Problem(problem));
+                }
+                self.compute(index, facts);
+                Next::Step
+            }
             Effect::Synchronizes => self.synchronize(index, step.stmt, facts),
         }
     }
@@ -340,9 +359,9 @@ impl<'a> Machine<'a> {
         if let Some(live) = self.live.get_mut(group.warp as usize) {
             *live &= !group.lanes;
         }
-        let live = &self.live;
-        for barrier in self.barriers.0.values_mut() {
-            barrier.complete(live, false);
+        let barriers: Vec<u64> = self.barriers.0.keys().copied().collect();
+        for barrier in barriers {
+            self.complete_barrier(barrier, false);
         }
     }
 
@@ -472,6 +491,24 @@ impl<'a> Machine<'a> {
         if is_complete {
             self.changes += 1;
             self.phases += 1;
+            self.order_phase(address);
+        }
+        is_complete
+    }
+
+    /// Records that an object completed a phase.
+    fn order_phase(&mut self, address: u64) {
+        if let Some(object) = self.objects.by_address.get(&address) {
+            self.buffers.complete(Place::Object(address), object.phase);
+        }
+    }
+
+    /// Completes a barrier if all threads arrived; returns whether it is complete.
+    pub(super) fn complete_barrier(&mut self, barrier: u64, by_warp: bool) -> bool {
+        let state = self.barriers.0.get_mut(&barrier);
+        let is_complete = state.is_some_and(|state| state.complete(&self.live, by_warp));
+        if is_complete {
+            self.buffers.complete(Place::Barrier(barrier), 0);
         }
         is_complete
     }

@@ -53,6 +53,18 @@ pub(super) fn shared_load(facts: Facts<'_>) -> Option<MemoryAccess> {
         .find(|access| access.access == Access::Read && is_shared(access))
 }
 
+/// The access of an instruction that reads shared memory before the next one is executed.
+pub(super) fn shared_read(facts: Facts<'_>) -> Option<MemoryAccess> {
+    let is_shared =
+        |space| matches!(space, Space::State(space) if space.base() == StateSpace::Shared);
+    let is_read = |access: &MemoryAccess| {
+        access.access == Access::Read && !access.is_mbarrier && is_shared(access.space)
+    };
+    let mut accesses = facts.memory().filter(|_| facts.asynchronous().is_empty());
+    let access = accesses.next().filter(is_read)?;
+    (access.base.is_some() && accesses.next().is_none()).then_some(access)
+}
+
 /// The access of an instruction that stores registers at a constant address of a variable in shared memory.
 pub(super) fn shared_store(facts: Facts<'_>) -> Option<MemoryAccess> {
     facts.memory().find(|access| {

@@ -15,6 +15,8 @@
 //! * Of shared memory, the slice contains what is stored at constant addresses, such as the numbers of the functions that warps execute (`memory.rs`).
 //! * A *group* is a set of lanes of a warp that execute the slice together. A branch on which they disagree splits it; instructions that a warp
 //!   executes converged join the groups of the warp again (`machine.rs`).
+//! * If no barrier is used wrongly, the kernel is executed again with its reads of shared memory, to find copies that may overwrite what is still read,
+//!   and reads that do not wait for copies (`buffers.rs`).
 //! * Groups run in several orders: the slowest copies and the fastest warps, and the reverse. A correct kernel ends in each order.
 //!
 //! Nothing is reported if the execution meets an address, a count or a condition that it does not know, a call, or another CTA of the cluster.
@@ -22,6 +24,7 @@
 //! Cost: linear in the size of the slice times the number of executed iterations, which is bounded ([`MOST_STEPS`]).
 
 mod barriers;
+mod buffers;
 mod diagnosis;
 mod execute;
 mod machine;
@@ -86,6 +89,14 @@ pub enum ProblemKind {
         /// The copies that one execution of the instruction by a warp starts.
         copies: u64,
     },
+    /// An arrival at an mbarrier object after which a read of memory follows that a copy overwrites.
+    ArrivalBeforeRead,
+    /// A copy to memory that another warp may still read.
+    CopyOverRead,
+    /// A read of memory to which a copy may still be pending.
+    ReadOfPendingCopy,
+    /// A use of an mbarrier object that another warp initializes, without a barrier in between.
+    UseBeforeInitialization,
     /// A use of an mbarrier object that is not initialized.
     NotInitialized,
     /// A wait for data of asynchronous copies that returns before the first phase of the object is complete.
@@ -118,6 +129,10 @@ pub enum Relation {
     Arrives,
     /// It waits for the same object or barrier.
     Waits,
+    /// It reads the memory.
+    Reads,
+    /// It copies to the memory.
+    Copies,
 }
 
 /// A wrong use of a barrier.
@@ -164,15 +179,26 @@ pub fn problems(function: &FunctionDataflow<'_>) -> Vec<Problem> {
     let Some(threads) = cta_size(function) else {
         return Vec::new();
     };
-    let Some(slice) = Slice::new(function) else {
-        return Vec::new();
-    };
+    let slices = [Slice::of_barriers, Slice::with_reads].into_iter();
+    slices
+        .map_while(|slice| slice(function))
+        .map(|slice| problems_of_slice(function, &slice, threads))
+        .find(|problems| !problems.is_empty())
+        .unwrap_or_default()
+}
+
+/// Finds a wrong use of barriers in a slice of a kernel.
+fn problems_of_slice(
+    function: &FunctionDataflow<'_>,
+    slice: &Slice,
+    threads: [u32; 3],
+) -> Vec<Problem> {
     let mut runs: Vec<Run> = Vec::new();
     for assumed in ASSUMED {
         let mut problem = None;
         let mut phases = 0;
         for order in machine::Order::ALL {
-            let mut machine = Machine::new(function, &slice, threads, assumed, order);
+            let mut machine = Machine::new(function, slice, threads, assumed, order);
             let end = machine.run();
             phases = phases.max(machine.completed_phases());
             match end {

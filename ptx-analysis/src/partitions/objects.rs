@@ -127,14 +127,16 @@ impl Objects {
         }
     }
 
-    /// Lets all copies report. Returns the number of phases that are complete then; `None` if there were no copies.
-    pub(super) fn finish_copies(&mut self) -> Option<u64> {
-        let mut completed = None;
-        for object in self.by_address.values_mut() {
+    /// Lets all copies report. Returns the addresses of the objects that complete a phase then; `None` if there were no copies.
+    pub(super) fn finish_copies(&mut self) -> Option<Vec<u64>> {
+        let mut completed: Option<Vec<u64>> = None;
+        for (address, object) in &mut self.by_address {
             if !object.copies.is_empty() {
                 object.finish_copies();
-                let is_complete = object.complete();
-                *completed.get_or_insert(0) += u64::from(is_complete);
+                let completed = completed.get_or_insert_default();
+                if object.complete() {
+                    completed.push(*address);
+                }
             }
         }
         completed

@@ -8,7 +8,7 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, Space};
 use ptx_ir::{EntityId as _, FunctionKind, InstId, StmtId};
 use ptx_isa::{Action, AsyncPhase, Completion, Modifier, StateSpace};
 
-use super::memory::{shared_load, shared_store};
+use super::memory::{shared_load, shared_read, shared_store};
 use crate::cfg::BlockId;
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::VariableId;
@@ -21,6 +21,8 @@ const MOST_STATEMENTS: usize = 1 << 16;
 pub(super) enum Effect {
     /// It computes registers, or loads them.
     Computes,
+    /// It reads shared memory.
+    Reads,
     /// It uses a barrier.
     Synchronizes,
     /// All lanes of a warp execute it together.
@@ -128,6 +130,8 @@ struct Code<'a> {
     /// The instructions that store at constant addresses of shared memory, as indices in `insts`.
     shared_stores: Vec<u32>,
     is_chosen: Vec<bool>,
+    /// Only the addresses of these instructions matter, not what they load.
+    is_read: Vec<bool>,
     decides: Vec<bool>,
     /// The last instruction of each block.
     last: Vec<Option<u32>>,
@@ -164,6 +168,7 @@ impl<'a> Code<'a> {
         Self {
             function,
             is_chosen: vec![false; insts.len()],
+            is_read: vec![false; insts.len()],
             decides: vec![false; cfg.len()],
             insts,
             writers,
@@ -171,6 +176,51 @@ impl<'a> Code<'a> {
             last,
             worklist: Vec::new(),
         }
+    }
+
+    /// The instructions of the slice that decides about barriers; `None` if the function has none.
+    fn of_barriers(function: &'a FunctionDataflow<'a>) -> Option<Self> {
+        let facts = function.facts();
+        let kind = facts.module().functions().get(facts.id())?.kind;
+        if kind != FunctionKind::Entry
+            || facts.body().statement_table().len() > MOST_STATEMENTS
+            || !uses_partitions(facts)
+            || facts
+                .body()
+                .insts()
+                .any(|(inst, _)| is_opaque(facts.inst(inst)))
+        {
+            return None;
+        }
+        let mut code = Self::new(function);
+        for index in 0..code.insts.len() {
+            if synchronizes(facts.inst(code.insts[index].2)) {
+                code.choose(index as u32);
+            }
+        }
+        code.complete();
+        Some(code)
+    }
+
+    /// Chooses the reads of shared memory that execute if a chosen instruction does. Returns whether there are any.
+    fn choose_reads(&mut self) -> bool {
+        let dependence = ControlDependence::new(self.function.post_dominators());
+        let decides = |block: BlockId| self.decides.get(block.as_u32() as usize) == Some(&true);
+        let reads: Vec<usize> = (0..self.insts.len())
+            .filter(|index| {
+                let (block, _, inst) = self.insts[*index];
+                shared_read(self.function.facts().inst(inst)).is_some()
+                    && dependence.of(block).all(decides)
+            })
+            .collect();
+        for index in &reads {
+            // What a chosen instruction loads matters.
+            if !self.is_chosen[*index] {
+                self.is_read[*index] = true;
+                self.choose(*index as u32);
+            }
+        }
+        !reads.is_empty()
     }
 
     fn choose(&mut self, index: u32) {
@@ -209,7 +259,8 @@ impl<'a> Code<'a> {
             }
             let inst = facts.inst(inst);
             // Only numbers at constant addresses of shared memory are followed.
-            let loads_shared = shared_load(inst).is_some();
+            let is_read = self.is_read.get(index as usize) == Some(&true);
+            let loads_shared = !is_read && shared_load(inst).is_some();
             if loads_shared {
                 for store in core::mem::take(&mut self.shared_stores) {
                     self.choose(store);
@@ -217,6 +268,7 @@ impl<'a> Code<'a> {
             }
             let is_other_access = !synchronizes(inst)
                 && !loads_shared
+                && !is_read
                 && shared_store(inst).is_none()
                 && inst.memory().next().is_some();
             if let Some((guard, _)) = inst.guard_register() {
@@ -237,30 +289,26 @@ impl<'a> Code<'a> {
 
 impl Slice {
     /// The slice of a function; `None` if it is not a kernel, uses no barriers of partitions, or does what the slice cannot contain.
-    pub(super) fn new(function: &FunctionDataflow<'_>) -> Option<Self> {
-        let facts = function.facts();
-        let kind = facts.module().functions().get(facts.id())?.kind;
-        if kind != FunctionKind::Entry
-            || facts.body().statement_table().len() > MOST_STATEMENTS
-            || !uses_partitions(facts)
-            || facts
-                .body()
-                .insts()
-                .any(|(inst, _)| is_opaque(facts.inst(inst)))
-        {
-            return None;
-        }
-        let mut code = Code::new(function);
-        for index in 0..code.insts.len() {
-            if synchronizes(facts.inst(code.insts[index].2)) {
-                code.choose(index as u32);
-            }
-        }
-        code.complete();
-        Some(Self::of_code(code))
+    pub(super) fn of_barriers(function: &FunctionDataflow<'_>) -> Option<Self> {
+        Some(Self::of_code(Code::of_barriers(function)?, false))
     }
 
-    fn of_code(code: Code<'_>) -> Self {
+    /// The slice of a function with the reads of shared memory that no other branch decides about; `None` if there are none, or no copies.
+    pub(super) fn with_reads(function: &FunctionDataflow<'_>) -> Option<Self> {
+        let mut code = Code::of_barriers(function)?;
+        let facts = function.facts();
+        let reports = |inst| {
+            let asynchronous = facts.inst(inst).asynchronous();
+            asynchronous.contains(&(Completion::Mbarrier, AsyncPhase::Start))
+        };
+        if !code.insts.iter().any(|(.., inst)| reports(*inst)) || !code.choose_reads() {
+            return None;
+        }
+        code.complete();
+        Some(Self::of_code(code, true))
+    }
+
+    fn of_code(code: Code<'_>, contains_reads: bool) -> Self {
         let (facts, variables) = (code.function.facts(), code.function.variables());
         let mut slice = Self {
             steps: vec![Vec::new(); code.decides.len()],
@@ -282,6 +330,8 @@ impl Slice {
                 Effect::Meets
             } else if synchronizes(inst_facts) {
                 Effect::Synchronizes
+            } else if contains_reads && shared_read(inst_facts).is_some() {
+                Effect::Reads
             } else {
                 Effect::Computes
             };

@@ -7,6 +7,7 @@ use ptx_ir::{Operand, StmtId};
 use ptx_isa::{Action, AsyncPhase, Completion, Marks, Modifier};
 
 use super::barriers::CLUSTER;
+use super::buffers::Place;
 use super::machine::{End, Machine, Next, WINDOW, Wait};
 use super::objects::{Object, WaitKey};
 use super::values::{LaneMask, Value, lanes};
@@ -85,6 +86,7 @@ impl Machine<'_> {
                     self.objects
                         .by_address
                         .insert(address, Object::new(stmt, count));
+                    self.buffers.initialize(warp, address);
                     self.changes += 1;
                     continue;
                 }
@@ -97,6 +99,9 @@ impl Machine<'_> {
             let Some(object) = self.objects.by_address.get(&address) else {
                 return self.not_initialized(stmt);
             };
+            if !self.buffers.is_initialized_for(warp, address) {
+                return Some(early_use(stmt, object));
+            }
             let phase = object.phase;
             match action {
                 Some(Action::MbarrierExpect) => {
@@ -113,13 +118,16 @@ impl Machine<'_> {
                     } else if self.read_operand(facts, 1).is_some() {
                         arrivals = number(self, lane)?;
                     }
-                    self.arrive(address, stmt, arrivals, action)?;
+                    self.arrive(warp, address, stmt, arrivals, action)?;
                 }
                 Some(Action::CopyArrive) if !facts.has_modifier(Modifier::Noinc) => {}
                 Some(Action::CopyArrive | Action::TensorCommit) => {
-                    self.arrive(address, stmt, 1, action)?;
+                    self.arrive(warp, address, stmt, 1, action)?;
                 }
                 _ => {
+                    if let Some(problem) = self.write_buffer(index, stmt, facts, lane, address) {
+                        return Some(Next::End(End::Problem(problem)));
+                    }
                     let bytes = self.copied_bytes(index, facts, lane);
                     self.start_copy(warp, address, bytes)?;
                 }
@@ -228,7 +236,7 @@ impl Machine<'_> {
     }
 
     /// The bytes of a copy that reports to an object, if they are known.
-    fn copied_bytes(&self, index: usize, facts: Facts<'_>, lane: usize) -> Option<u64> {
+    pub(super) fn copied_bytes(&self, index: usize, facts: Facts<'_>, lane: usize) -> Option<u64> {
         let written = facts
             .memory()
             .find(|access| !access.is_mbarrier && access.writes())?;
@@ -251,6 +259,7 @@ impl Machine<'_> {
 
     fn arrive(
         &mut self,
+        warp: u32,
         address: u64,
         stmt: StmtId,
         arrivals: u64,
@@ -262,6 +271,7 @@ impl Machine<'_> {
         if action == Some(Action::MbarrierDrop) {
             object.count = object.count.saturating_sub(arrivals);
         }
+        self.buffers.arrive(warp, Place::Object(address), stmt);
         self.complete(address);
         Some(())
     }
@@ -293,6 +303,7 @@ impl Machine<'_> {
         let addresses = self.object_address(index, facts, mask)?;
         let awaited = self.operand(index, facts, self.read_operand(facts, 1)?);
         let is_parity = facts.has_modifier(Modifier::Parity);
+        let warp = self.groups[index].warp;
         let mut complete_lanes = 0;
         let mut pending_address = None;
         for lane in lanes(mask) {
@@ -300,6 +311,9 @@ impl Machine<'_> {
             let Some(object) = self.objects.by_address.get(&address) else {
                 return self.not_initialized(stmt);
             };
+            if !self.buffers.is_initialized_for(warp, address) {
+                return Some(early_use(stmt, object));
+            }
             let is_complete = if is_parity {
                 object.phase & 1 != awaited.get(lane)? & 1
             } else {
@@ -330,7 +344,6 @@ impl Machine<'_> {
             }
             group.failed_waits.push((stmt, changes));
         }
-        let warp = group.warp;
         for lane in lanes(complete_lanes) {
             let key = WaitKey {
                 warp,
@@ -338,6 +351,7 @@ impl Machine<'_> {
                 address: addresses.get(lane)?,
             };
             self.objects.record_wait(key, 1 << lane);
+            self.buffers.wait(warp, Place::Object(key.address));
         }
         if let Some((operand, _)) = facts.results().next()
             && let Some(place) = facts.place(operand)
@@ -374,7 +388,8 @@ impl Machine<'_> {
             None => None,
         };
         let group = &mut self.groups[index];
-        let (warp, live) = (group.warp, &self.live);
+        let warp = group.warp;
+        self.buffers.arrive(warp, Place::Barrier(barrier), stmt);
         let state = self.barriers.0.entry(barrier).or_default();
         let completed = state.completed;
         if state.arrive(warp, mask, count.filter(|count| *count > 0), stmt) {
@@ -384,8 +399,11 @@ impl Machine<'_> {
                 related: Vec::new(),
             })));
         }
-        let is_complete = state.complete(live, false);
         group.failed_waits.clear();
+        let is_complete = self.complete_barrier(barrier, false);
+        if is_complete && waits {
+            self.buffers.wait(warp, Place::Barrier(barrier));
+        }
         if is_reduction {
             for place in facts.writes() {
                 self.set_register(index, place, &Value::Unknown, mask);
@@ -404,9 +422,10 @@ impl Machine<'_> {
 
     fn arrive_at_cluster(&mut self, index: usize, stmt: StmtId, mask: LaneMask) -> Option<Next> {
         let warp = self.groups[index].warp;
+        self.buffers.arrive(warp, Place::Barrier(CLUSTER), stmt);
         let state = self.barriers.0.entry(CLUSTER).or_default();
         state.arrive(warp, mask, None, stmt);
-        state.complete(&self.live, false);
+        self.complete_barrier(CLUSTER, false);
         Some(Next::Step)
     }
 
@@ -415,6 +434,7 @@ impl Machine<'_> {
         let group = &mut self.groups[index];
         let state = self.barriers.0.entry(CLUSTER).or_default();
         if !state.has_arrived(group.warp, group.lanes) {
+            self.buffers.wait(group.warp, Place::Barrier(CLUSTER));
             return Next::Step;
         }
         group.wait = Wait::Barrier {
@@ -424,4 +444,13 @@ impl Machine<'_> {
         };
         Next::Wait
     }
+}
+
+/// The end of an execution in which a warp uses an object that another warp initializes, without a barrier in between.
+fn early_use(stmt: StmtId, object: &Object) -> Next {
+    Next::End(End::Problem(Problem {
+        stmt,
+        kind: ProblemKind::UseBeforeInitialization,
+        related: vec![(object.initialization, Relation::Initializes)],
+    }))
 }

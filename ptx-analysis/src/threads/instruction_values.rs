@@ -3,13 +3,15 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use ptx_ir::StmtId;
 use ptx_ir::facts::Facts;
-use ptx_isa::{Modifier, ScalarType, SpecialReg};
+use ptx_isa::{Action, Modifier, ScalarType, SpecialReg};
 
 use super::{InstructionStatement, PerThread, ThreadValues};
 use crate::constants::Constant;
 use crate::reg_lanes::VariableId;
 use crate::ssa::ValueId;
+use crate::uniformity::Uniformity;
 use ptx_dataflow::internals::{CellAccess, CellUse, Operands, Source, Target, cell_variable};
 use ptx_semantics::fold::Video;
 use ptx_semantics::internals::fold_columns;
@@ -49,6 +51,9 @@ impl ThreadValues<'_> {
         if facts.memory().next().is_some() {
             return None;
         }
+        if facts.action() == Some(Action::Shuffle) {
+            return self.shuffled_value(stmt, &facts, variable, depth);
+        }
         let ssa = self.ssa;
         let mut read_values: Vec<(ValueId, PerThread)> = Vec::new();
         for read in ssa.uses(stmt) {
@@ -62,6 +67,24 @@ impl ThreadValues<'_> {
             return remaining.map(|_| value);
         }
         self.fold_each_sample(statement, &facts, variable, &read_values)
+    }
+
+    /// The value that lanes pass to each other, if it is the same in all lanes of a warp.
+    fn shuffled_value(
+        &mut self,
+        stmt: StmtId,
+        facts: &Facts<'_>,
+        variable: VariableId,
+        depth: u32,
+    ) -> Option<PerThread> {
+        let (result, _) = facts.results().next()?;
+        let passed = facts.place(facts.sources().next()?.operand)?;
+        if self.variables.of(facts.place(result)?).single() != Some(variable) {
+            return None;
+        }
+        let passed = self.variables.of(passed).single()?;
+        let value = self.follow(self.ssa.read(stmt, passed)?, depth)?;
+        (self.uniformity(&value) <= Uniformity::Warp).then_some(value)
     }
 
     /// Folds all samples at once. Returns the value and the number of evaluations; `None` if each sample has to be folded alone.

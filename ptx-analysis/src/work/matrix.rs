@@ -1,6 +1,10 @@
 //! Matrix products, and the matrices that a warp loads and stores, decoded from the modifiers of instructions.
 
-use ptx_isa::{Modifier, ScalarType};
+use alloc::vec::Vec;
+
+use ptx_ir::InstId;
+use ptx_ir::facts::FunctionFacts;
+use ptx_isa::{Action, Modifier, ScalarType};
 
 /// The bytes of a row that a lane addresses when a warp loads or stores matrices.
 const MATRIX_ROW: u64 = 16;
@@ -104,6 +108,19 @@ pub fn rows_of_matrix(modifiers: &[Modifier]) -> Option<u32> {
     let [rows, columns, _] = matrix_shape(modifiers)?;
     let transposed = modifiers.contains(&Modifier::Trans);
     Some(if transposed { columns } else { rows })
+}
+
+/// The number of lanes that give the addresses of rows of matrices, which are the first ones of a warp; `None` for other instructions.
+#[must_use]
+pub fn lanes_with_rows(function: FunctionFacts<'_>, inst: InstId) -> Option<u32> {
+    let action = function.inst(inst).action()?;
+    if !matches!(action, Action::MatrixLoad | Action::MatrixStore) {
+        return None;
+    }
+    let signature = function.module().signature(function.body().inst(inst)?.sig);
+    let modifiers: Vec<Modifier> = signature.modifiers().collect();
+    let bytes = bytes_of_rows(&modifiers)?;
+    u32::try_from(bytes / MATRIX_ROW).ok()
 }
 
 /// The bytes of the matrices that a warp loads or stores by rows.

@@ -44,6 +44,12 @@ fn finding(cx: &FunctionContext<'_>, problem: &Problem) -> Option<Finding> {
             Relation::Arrives => {
                 finding = finding.with_label(cx.span(*stmt), "the last arrival is here");
             }
+            Relation::Reads => {
+                finding = finding.with_label(cx.span(*stmt), "the memory is read here");
+            }
+            Relation::Copies => {
+                finding = finding.with_label(cx.span(*stmt), "the memory is written here");
+            }
             _ => {}
         }
     }
@@ -83,6 +89,18 @@ fn description(kind: ProblemKind) -> String {
         ProblemKind::RepeatedCopy { copies } => format!(
             "may start {copies} copies to the same memory: {copies} lanes of a warp execute it"
         ),
+        ProblemKind::ArrivalBeforeRead => String::from(
+            "may arrive too early: the warp reads memory after it that a copy overwrites when the phase is complete",
+        ),
+        ProblemKind::CopyOverRead => {
+            String::from("may overwrite shared memory that another warp still reads")
+        }
+        ProblemKind::ReadOfPendingCopy => {
+            String::from("may read shared memory before a copy to it is complete")
+        }
+        ProblemKind::UseBeforeInitialization => {
+            String::from("may use an mbarrier object before another warp initializes it")
+        }
         ProblemKind::NotInitialized => String::from(
             "may use an mbarrier object that is not initialized: the kernel initializes others",
         ),
@@ -122,6 +140,18 @@ fn help(kind: ProblemKind) -> &'static str {
             "wait until the buffer is empty before copying to it again, with the mbarrier object at which its readers arrive"
         }
         ProblemKind::RepeatedCopy { .. } => "start the copy in one elected lane of one warp",
+        ProblemKind::ArrivalBeforeRead => {
+            "arrive after the last read of the buffer, in all warps that read it"
+        }
+        ProblemKind::CopyOverRead => {
+            "start the copy only after all warps that read the memory arrived at a barrier for which this warp waits"
+        }
+        ProblemKind::ReadOfPendingCopy => {
+            "wait for the phase of the mbarrier object to which the copy reports; check the stage and the parity"
+        }
+        ProblemKind::UseBeforeInitialization => {
+            "add a barrier for all threads after the initialization"
+        }
         ProblemKind::NotInitialized => {
             "initialize each object, and check the stage and the address of the object"
         }
