@@ -227,7 +227,7 @@ fn is_likely_uniform_symbol(
 }
 
 /// Returns the value of a symbol in each sample thread; `None` if it is not known. A loop counter has the value `iteration`.
-fn numbers(
+pub(crate) fn numbers(
     values: &Values,
     threads: &mut ThreadValues<'_>,
     symbol: AffineSymbolId,

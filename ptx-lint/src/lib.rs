@@ -32,6 +32,7 @@ mod lints;
 mod module_properties;
 mod paths;
 mod session;
+mod variable_uses;
 mod whole_warps;
 
 pub use finding::Finding;

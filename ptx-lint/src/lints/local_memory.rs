@@ -21,7 +21,8 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let (Some(accesses), Some(values)) = (cx.accesses(), cx.values()) else {
         return;
     };
-    if !cx.has_local() || cx.is_for_debugger() || cx.is_unoptimized() {
+    // Unoptimized code accesses local memory with generic addresses.
+    if !cx.has_local() || cx.is_for_debugger() {
         return;
     }
     let mut index_of_variable: BTreeMap<VariableRef, usize> = BTreeMap::new();

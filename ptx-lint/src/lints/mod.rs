@@ -167,7 +167,7 @@ lints! {
         code: UninitializedRegister,
         check: uninitialized_register::check,
         inlining: Never,
-        needs: [],
+        needs: [Uses, Optimization],
     }
     SharedRace {
         name: "shared-race",
@@ -265,7 +265,7 @@ lints! {
         code: LocalMemory,
         check: local_memory::check,
         inlining: Never,
-        needs: [Optimization],
+        needs: [],
     }
     ClusterMemory {
         name: "cluster-memory",

@@ -7,14 +7,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::internals::lanes_with_rows;
 use ptx_analysis::memory_access::{Access, Provenance};
 use ptx_analysis::threads::ThreadValues;
-use ptx_analysis::values::{Affine, AffineSymbol, AffineSymbolId, Values, VariableRef};
+use ptx_analysis::values::{
+    Affine, AffineSymbol, AffineSymbolId, Count, TripCount, Values, VariableRef,
+};
 use ptx_ir::facts::Space;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::{SpecialReg, StateSpace};
 
-use crate::addresses::Parts;
+use crate::addresses::{Parts, numbers};
 use crate::context::{FunctionContext, Reached};
 use crate::executing::ExecutingThreads;
 use crate::{Finding, Lint};
@@ -33,7 +36,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
         let Some(Provenance::Variable(variable)) = access.provenance else {
             continue;
         };
-        if !has_own_memory(cx, access) {
+        if !has_own_memory(access) {
             continue;
         }
         let size = *sizes
@@ -153,16 +156,19 @@ impl Object<'_> {
 }
 
 /// Returns `true` if an access is to memory of a variable of this CTA or thread.
-fn has_own_memory(cx: &FunctionContext<'_>, access: &Access) -> bool {
-    let is_of_variable = matches!(
+fn has_own_memory(access: &Access) -> bool {
+    matches!(
         access.space,
         Space::State(space) if matches!(
             space.base(),
             StateSpace::Shared | StateSpace::Local | StateSpace::Global | StateSpace::Const
         )
-    );
-    // Each lane gives the address of a row of a matrix, and has other bytes.
-    is_of_variable && !cx.facts().inst(access.inst).is_matrix_move()
+    )
+}
+
+/// Returns `true` if the address that a thread gives is used. Of matrices that are moved by rows, the first lanes of a warp give the addresses.
+fn gives_address(cx: &FunctionContext<'_>, access: &Access, thread: u32) -> bool {
+    lanes_with_rows(cx.facts(), access.inst).is_none_or(|rows| thread % LANES < rows)
 }
 
 /// Returns the terms of an address besides the start of a variable; `None` if it is not relative to the variable alone.
@@ -191,10 +197,16 @@ struct Reach {
 }
 
 impl Reach {
-    /// Returns `None` if the number of iterations of a loop is not known, if other exits may end the loop earlier, or if an iteration may skip the access:
-    /// conditions often depend on the counter.
-    fn of(cx: &FunctionContext<'_>, values: &Values, stmt: StmtId, parts: &Parts) -> Option<Self> {
-        let mut reach = Self { least: 0, most: 0 };
+    /// Returns the reach in each sample thread, `None` for a thread in which the number of iterations of a loop is not known. Returns `None` if other
+    /// exits may end a loop earlier, or if an iteration may skip the access: conditions often depend on the counter.
+    fn of_samples(
+        cx: &FunctionContext<'_>,
+        values: &Values,
+        threads: &mut ThreadValues<'_>,
+        stmt: StmtId,
+        parts: &Parts,
+    ) -> Option<Vec<Option<Self>>> {
+        let mut reaches = vec![Some(Self { least: 0, most: 0 }); parts.by_sample.len()];
         let Some(Statement::Inst(inst)) = cx.body().statement(stmt) else {
             return None;
         };
@@ -212,12 +224,15 @@ impl Reach {
             let exit = exits.next()?.0;
             // The last execution of the header ends the loop at the exit.
             let is_skipped_at_last = exit != block && dominators.dominates(exit, block);
-            let last = trips
-                .most()?
-                .checked_sub(1 + u64::from(is_skipped_at_last))?;
-            let distance = factor.checked_mul(i64::try_from(last).ok()?)?;
-            reach.least = reach.least.checked_add(distance.min(0))?;
-            reach.most = reach.most.checked_add(distance.max(0))?;
+            let counts = trip_counts(values, threads, trips, reaches.len());
+            for (reach, count) in reaches.iter_mut().zip(counts) {
+                *reach = reach.zip(count).and_then(|(reach, count)| {
+                    reach.extended(
+                        factor,
+                        count.checked_sub(1 + u64::from(is_skipped_at_last))?,
+                    )
+                });
+            }
             let mut latches = loops.latches(cx.cfg(), id);
             let is_in_each_iteration = latches.all(|latch| dominators.dominates(block, latch))
                 && (is_skipped_at_last || dominators.dominates(block, exit));
@@ -225,8 +240,41 @@ impl Reach {
                 return None;
             }
         }
-        Some(reach)
+        Some(reaches)
     }
+
+    /// Returns the reach with a further counter, from 0 to `last`.
+    fn extended(self, factor: i64, last: u64) -> Option<Self> {
+        let distance = factor.checked_mul(i64::try_from(last).ok()?)?;
+        Some(Self {
+            least: self.least.checked_add(distance.min(0))?,
+            most: self.most.checked_add(distance.max(0))?,
+        })
+    }
+}
+
+/// Returns how often each sample thread executes the header of a loop; `None` for a thread if that is not known.
+fn trip_counts(
+    values: &Values,
+    threads: &mut ThreadValues<'_>,
+    trips: &TripCount,
+    samples: usize,
+) -> Vec<Option<u64>> {
+    let Count::Affine(distance) = &trips.count else {
+        return vec![trips.most(); samples];
+    };
+    // The bounds may depend on the size of the CTA.
+    if !threads.shape().is_required {
+        return vec![None; samples];
+    }
+    let terms = distance.start.terms().iter().chain(distance.bound.terms());
+    let numbers: BTreeMap<AffineSymbolId, Vec<i64>> = terms
+        .filter_map(|term| Some((term.symbol, numbers(values, threads, term.symbol, 0)?)))
+        .collect();
+    let number = |symbol, sample| numbers.get(&symbol)?.get(sample).copied().map(i128::from);
+    (0..samples)
+        .map(|sample| trips.evaluate(|symbol| number(symbol, sample)))
+        .collect()
 }
 
 /// Returns the finding about an access at a constant offset.
@@ -274,9 +322,10 @@ fn thread_finding(
     if !is_known {
         return None;
     }
-    let reach = Reach::of(cx, values, access.stmt, &parts)?;
+    let reaches = Reach::of_samples(cx, values, threads, access.stmt, &parts)?;
     let outside = |sample: usize| {
         let start = parts.by_sample.get(sample)?;
+        let reach = (*reaches.get(sample)?)?;
         [reach.least, reach.most]
             .into_iter()
             .map(|distance| start.saturating_add(distance))
@@ -296,7 +345,7 @@ fn thread_finding(
         threads
             .samples()
             .get(sample)
-            .is_some_and(|thread| *thread < bound.count)
+            .is_some_and(|thread| *thread < bound.count && gives_address(cx, access, *thread))
     };
     let sample = executing
         .samples()

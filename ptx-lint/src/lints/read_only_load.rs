@@ -1,4 +1,4 @@
-//! `read-only-load`: loads through the read-only path, with `.nc`, of memory that the kernel writes.
+//! `read-only-load`: loads of memory that the kernel writes by instructions that only read constant data: `ldu`, and loads with `.nc`.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::{Access, Provenance};
 use ptx_analysis::values::{AffineSymbol, Values};
 use ptx_ir::facts::Space;
-use ptx_isa::{Modifier, StateSpace};
+use ptx_isa::{Modifier, Proxy, StateSpace};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
@@ -26,7 +26,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     };
     let loads = accesses.all().iter().filter(is_global).filter(|access| {
         let facts = cx.facts().inst(access.inst);
-        facts.has_modifier(Modifier::Nc) && access.access.reads()
+        facts.proxy() == Proxy::ReadOnly && access.access.reads()
     });
     let writes: Vec<&Access> = accesses
         .all()
@@ -83,8 +83,13 @@ fn finding(
         "`{}` loads memory through the read-only path that the kernel {verb}: the loaded value is undefined",
         cx.mnemonic(load.inst)
     );
+    let help = if cx.facts().inst(load.inst).has_modifier(Modifier::Nc) {
+        "remove `.nc`, or load from memory that the kernel does not write"
+    } else {
+        "use `ld.global`, or load from memory that the kernel does not write"
+    };
     cx.finding(Lint::ReadOnlyLoad, certainty, load.stmt, message)
-        .with_help("remove `.nc`, or load from memory that the kernel does not write")
+        .with_help(help)
         .with_label(cx.span(write.stmt), "the memory is written here")
 }
 

@@ -152,19 +152,32 @@ fn registers_at_entry(cx: &FunctionContext<'_>) -> Option<u64> {
     Some((count - count % STEP).min(MOST_OF_THREAD))
 }
 
-/// Returns the finding about a release that does not lower the number of registers of the kernel.
+/// Returns the finding about a release that does not lower the number of registers of the kernel, or a request that does not raise it.
 fn wrong_direction(cx: &FunctionContext<'_>, change: &Change<'_>, entry: u64) -> Option<Finding> {
     // With launch bounds alone, `ptxas` may choose a lower number.
     cx.directive(Directive::Maxnreg)?;
-    let requests = Marked::new(cx, |_, facts| {
-        facts.action() == Some(Action::RegisterRequest)
-    });
-    let follows_request = !requests.is_empty() && !requests.is_before_all(cx, change.inst.stmt);
-    if change.is_request || follows_request || change.count <= entry {
+    let opposite = if change.is_request {
+        Action::RegisterRelease
+    } else {
+        Action::RegisterRequest
+    };
+    let opposites = Marked::new(cx, |_, facts| facts.action() == Some(opposite));
+    let follows_opposite = !opposites.is_empty() && !opposites.is_before_all(cx, change.inst.stmt);
+    let is_right = if change.is_request {
+        change.count >= entry
+    } else {
+        change.count <= entry
+    };
+    if follows_opposite || is_right {
         return None;
     }
+    let (change_text, verb, other_verb, relation) = if change.is_request {
+        ("requests registers up to", "request", "release", "least")
+    } else {
+        ("releases registers down to", "release", "request", "most")
+    };
     let message = format!(
-        "`{}` releases registers down to {}, but the threads of the kernel start with {entry}",
+        "`{}` {change_text} {}, but the threads of the kernel start with {entry}",
         cx.mnemonic(change.inst.inst),
         change.count
     );
@@ -175,14 +188,18 @@ fn wrong_direction(cx: &FunctionContext<'_>, change: &Change<'_>, entry: u64) ->
         message,
     );
     Some(finding.with_help(format!(
-        "use a number of at most {entry}, or request registers"
+        "{verb} registers with a number of at {relation} {entry}, or {other_verb} them"
     )))
 }
 
 /// Returns the finding about requests for more registers than other warps release: the request never returns.
 fn exhausted_pool(cx: &FunctionContext<'_>, changes: &[Change<'_>], entry: u64) -> Option<Finding> {
     let bounds = LaunchBounds::of(cx.facts());
-    let size: u64 = bounds.threads?.into_iter().map(u64::from).product();
+    let (size, is_required) = match bounds.threads {
+        Some(threads) => (threads.into_iter().map(u64::from).product(), true),
+        None if has_thread_bound(cx) => (u64::from(bounds.most), false),
+        None => return None,
+    };
     let (mut threads, sets) = cx.threads()?;
     let executing: Vec<ExecutingThreads> = changes
         .iter()
@@ -219,7 +236,7 @@ fn exhausted_pool(cx: &FunctionContext<'_>, changes: &[Change<'_>], entry: u64) 
         return None;
     }
     let first = changes.iter().find(|change| change.is_request)?;
-    let is_exact = executing.iter().all(|executing| executing.is_exact);
+    let is_exact = is_required && executing.iter().all(|executing| executing.is_exact);
     let (certainty, verb) = if is_exact {
         (Certainty::Definite, "waits")
     } else {

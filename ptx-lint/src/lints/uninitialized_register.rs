@@ -1,9 +1,11 @@
-//! `uninitialized-register`: registers that are read before they are written, on some paths or on all.
+//! `uninitialized-register`: registers that are read before they are written, on some paths or on all, and variables in shared and local memory that
+//! are read and never written.
 
 mod carry;
 mod conditions;
 mod guarded;
 mod harmless;
+mod never_written;
 mod search;
 
 use alloc::collections::BTreeMap;
@@ -35,6 +37,7 @@ struct Reads {
 pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
     let Some(ssa) = cx.ssa() else { return };
     carry::check(cx, findings);
+    never_written::check(cx, findings);
     let Some(mut search) = Search::new(cx, ssa) else {
         return;
     };

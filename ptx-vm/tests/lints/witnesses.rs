@@ -1,13 +1,15 @@
-//! Kernels with findings about bounds, `.uni` and barriers that are run: the machine reports what the lint says, and nothing in correct kernels.
+//! Kernels of the lints' own tests that are run: the machine reports what a lint says of bounds, `.uni` and barriers, and nothing in correct kernels. A table
+//! counts for each lint about protocols how many kernels the machine reports.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use ptx_analysis::values::LaunchBounds;
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{Body, FuncId, InstId, Module, Statement, StmtId};
+use ptx_ir::{Body, FuncId, FunctionKind, InstId, Module, Statement, StmtId};
+use ptx_isa::Directive;
 use ptx_lint::{Certainty, Finding, Lint, LintOptions, lint};
-use ptx_vm::{Checker, Checks, Machine};
+use ptx_vm::{Checker, Checks, Machine, StopReason};
 
 use super::launches::{Shape, launch_of};
 
@@ -130,10 +132,134 @@ fn wrong_barriers_hang_or_are_reported() {
             without_witness.extend(name.map(str::to_owned));
         }
     });
-    // The order of the warps decides whether the second arrival comes too early.
-    assert_eq!(without_witness, ["second_arrival"]);
+    // The order of the warps decides whether these threads arrive too early.
+    assert_eq!(
+        without_witness,
+        ["second_arrival", "init_not_visible_wrong"]
+    );
     assert!(
         witnessed >= 10 && correct >= 10,
         "{witnessed} faulty, {correct} correct"
     );
+}
+
+/// The lints about what threads do together, and about memory that they may not access.
+const PROTOCOLS: [Lint; 16] = [
+    Lint::BarrierDivergence,
+    Lint::WarpMask,
+    Lint::AsyncCopyWait,
+    Lint::WgmmaProtocol,
+    Lint::Tcgen05Protocol,
+    Lint::MbarrierInit,
+    Lint::ProxyFence,
+    Lint::SharedRace,
+    Lint::UninitializedRegister,
+    Lint::RegisterBudget,
+    Lint::DependentLaunch,
+    Lint::OutOfBounds,
+    Lint::DivergentBranch,
+    Lint::ReadOnlyLoad,
+    Lint::ClusterMemory,
+    Lint::BarrierProtocol,
+];
+
+/// The page with the table, and its first row.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/linting.md");
+const HEADER: &str =
+    "| lint | faulty kernels | reported by a run | correct kernels | complete without a report |";
+
+/// How many kernels of a lint there are, and what the machine says of them.
+#[derive(Default)]
+struct Kernels {
+    faulty: usize,
+    /// Faulty kernels that the machine reports, stops or cannot complete because threads wait for ever.
+    reported: usize,
+    correct: usize,
+    /// Correct kernels that are complete, without a report.
+    silent: usize,
+}
+
+/// Whether checkers report an error in a kernel, or the machine stops; `None` if it cannot run it to its end.
+fn is_reported(module: &Module, id: FuncId, checks: Checks) -> Option<bool> {
+    let kernel = module.name(module.functions().get(id)?.name);
+    let mut machine = Machine::new(module);
+    let cluster = cluster_size(module, id);
+    let shape = Shape::clusters(cluster, [128, 1, 1], cluster);
+    let (mut launch, _) = launch_of(&mut machine, module, kernel, SEED, &shape);
+    launch.limits.steps = STEPS;
+    launch.checks = checks;
+    let result = machine.launch(&launch);
+    if !machine.reports().is_empty() {
+        return Some(true);
+    }
+    match result {
+        Ok(_) => Some(false),
+        Err(error) => match error.reason {
+            StopReason::Deadlock
+            | StopReason::OutOfBounds(_)
+            | StopReason::Misaligned(_)
+            | StopReason::Invalid(_) => Some(true),
+            _ => None,
+        },
+    }
+}
+
+/// The CTAs of the clusters of a kernel.
+fn cluster_size(module: &Module, id: FuncId) -> [u32; 3] {
+    let directives = module.functions()[id].interface.directives;
+    let mut of_kernel = directives.of(module.interface_directives()).iter();
+    let required = of_kernel.find(|d| d.directive == Directive::Reqnctapercluster);
+    let numbers = required.map_or(&[][..], |directive| module.pool().slice(directive.args));
+    let mut size = [1; 3];
+    for (count, number) in size.iter_mut().zip(numbers) {
+        *count = u32::try_from(module.pool().integer(*number).unwrap()).unwrap();
+    }
+    size
+}
+
+impl Kernels {
+    fn of(lint: Lint) -> Self {
+        let mut kernels = Self::default();
+        // Registers without a value are the subject of one lint only.
+        let is_used =
+            |checker| (checker == Checker::Initcheck) == (lint == Lint::UninitializedRegister);
+        let checks: Checks = Checker::ALL.into_iter().filter(|c| is_used(*c)).collect();
+        for_each_kernel(lint, |_, module, id, _, findings| {
+            if module.functions()[id].kind != FunctionKind::Entry {
+                return;
+            }
+            let reported = is_reported(module, id, checks);
+            if findings.is_empty() {
+                kernels.correct += 1;
+                kernels.silent += usize::from(reported == Some(false));
+            } else {
+                kernels.faulty += 1;
+                kernels.reported += usize::from(reported == Some(true));
+            }
+        });
+        kernels
+    }
+}
+
+#[test]
+fn the_table_counts_the_kernels_of_each_lint() {
+    let mut table = format!("{HEADER}\n|---|---:|---:|---:|---:|\n");
+    for lint in PROTOCOLS {
+        let of = Kernels::of(lint);
+        let name = lint.name();
+        assert!(of.faulty >= 10 && of.correct >= 10, "{name}");
+        table += &format!(
+            "| `{name}` | {} | {} | {} | {} |\n",
+            of.faulty, of.reported, of.correct, of.silent
+        );
+    }
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let start = page.find(HEADER).unwrap();
+    let end = start + page[start..].find("\n\n").unwrap() + 1;
+    if std::env::var_os("PTXKIT_BLESS").is_some() {
+        let page = format!("{}{table}{}", &page[..start], &page[end..]);
+        std::fs::write(PAGE, page).unwrap();
+    } else {
+        assert_eq!(page[start..end], table);
+    }
 }
