@@ -80,7 +80,7 @@ impl Checkers {
                         bits: [[0; 3]; LANES],
                         origin,
                     });
-                    unknown.bits[lane][operand] = !(tracked.known as u64) & width;
+                    unknown.bits[lane][operand] = !(tracked.determined_bits as u64) & width;
                 }
             }
         }
@@ -121,14 +121,14 @@ impl Checkers {
             else {
                 continue;
             };
-            let mut known = match place {
+            let mut determined_bits = match place {
                 Some(Place::Predicate(_)) | None => 0,
                 Some(_) => u128::from(known_bytes),
             };
             if !(tracked.initialized | participants.lanes) != 0 {
-                known &= tracked.known;
+                determined_bits &= tracked.determined_bits;
             }
-            tracked.known = known;
+            tracked.determined_bits = determined_bits;
             tracked.initialized =
                 tracked.initialized & !participants.lanes | participants.lanes & !unknown;
             if let Some(operands) = operands.filter(|_| unknown != 0) {

@@ -247,7 +247,7 @@ impl Checkers {
             }
             if let Some(tracked) = registers.get_mut(register as usize) {
                 tracked.initialized &= !(1 << lane);
-                tracked.known = 0;
+                tracked.determined_bits = 0;
                 tracked.origin = Some(Traced {
                     origin,
                     thread: None,

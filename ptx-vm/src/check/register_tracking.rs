@@ -33,7 +33,7 @@ impl RegisterTracking<'_> {
         let mut needed = None;
         let mut unknown = Vec::new();
         let mut result_origin = None;
-        let mut known = Determined::default();
+        let mut determined_results = Determined::default();
         for &register in &self.site.reads {
             let Some(tracked) = self.registers.get_mut(register as usize) else {
                 continue;
@@ -62,10 +62,10 @@ impl RegisterTracking<'_> {
             if is_exchanged && !is_guard {
                 // The results are tracked when the lanes exchange values.
             } else if self.site.computes && !is_guard {
-                let known = tracked.known;
+                let determined_bits = tracked.determined_bits;
                 unknown.extend(self.variables.get(register as usize).map(|v| Unknown {
                     place: v.place,
-                    bits: u128::MAX >> (128 - v.bits.clamp(1, 128)) & !known,
+                    bits: u128::MAX >> (128 - v.bits.clamp(1, 128)) & !determined_bits,
                     lanes: missing,
                 }));
                 result_origin.get_or_insert(traced);
@@ -87,20 +87,20 @@ impl RegisterTracking<'_> {
                 .filter_map(|&register| self.variables.get(register as usize))
                 .map(|variable| variable.place)
                 .collect();
-            known = determined(&unknown, &results);
-            uninitialized &= !known.lanes;
+            determined_results = determined(&unknown, &results);
+            uninitialized &= !determined_results.lanes;
         }
         if self.site.exchanges {
             return needed;
         }
-        let mut known_bits = known.bits.into_iter();
+        let mut bits_of_results = determined_results.bits.into_iter();
         for &register in &self.site.writes {
             if let Some(tracked) = self.registers.get_mut(register as usize) {
-                let mut known = known_bits.next().unwrap_or(0);
+                let mut determined_bits = bits_of_results.next().unwrap_or(0);
                 if !(tracked.initialized | step.active) != 0 {
-                    known &= tracked.known;
+                    determined_bits &= tracked.determined_bits;
                 }
-                tracked.known = known;
+                tracked.determined_bits = determined_bits;
                 tracked.initialized =
                     tracked.initialized & !step.active | step.active & !uninitialized;
                 tracked.origin = result_origin.or(tracked.origin);

@@ -60,7 +60,7 @@ impl Checkers {
                 (unwritten, tracked.get_mut(register as usize))
             {
                 tracked.initialized &= !mask;
-                tracked.known = 0;
+                tracked.determined_bits = 0;
                 tracked.origin = Some(Traced {
                     origin: Origin::TensorMemory { site: number, cell },
                     thread: None,

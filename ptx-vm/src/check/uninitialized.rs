@@ -43,7 +43,7 @@ pub(super) struct TrackedRegister {
     /// The origin of the value in the other lanes; `None` if the register was never written.
     pub(super) origin: Option<Traced>,
     /// The bits that are initialized in the other lanes as well, such as half of a register that two registers are packed to.
-    pub(super) known: u128,
+    pub(super) determined_bits: u128,
 }
 
 impl TrackedRegister {
@@ -52,7 +52,7 @@ impl TrackedRegister {
         Self {
             initialized: if is_initialized { u32::MAX } else { 0 },
             origin: None,
-            known: 0,
+            determined_bits: 0,
         }
     }
 
