@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use std::{fs, mem, thread};
 
 use crate::handles::Raw;
+use crate::logs;
 use crate::state::{Driver, Operation, Pending, Progress, cancel_launches, is_any_blocked};
 use crate::status::{Outcome, Status};
 
@@ -109,8 +110,11 @@ pub(crate) fn with<T>(function: impl FnOnce(&mut Driver) -> Outcome<T>) -> Outco
     function(guard.as_mut().ok_or(Status::NOT_INITIALIZED)?)
 }
 
-/// Writes a line of the log.
+/// Writes a line of the log, and adds a message if the function failed. The state of the driver is not in use.
 fn log(name: &str, status: Status) {
+    if !matches!(status, Status::SUCCESS | Status::NOT_READY) {
+        logs::add(name, status);
+    }
     if LOGS.load(Ordering::Relaxed) {
         let result = status.driver_name().unwrap_or_default().to_string_lossy();
         eprintln!("ptxkit: {name} {} {result}", status.0);

@@ -24,6 +24,7 @@ mod config;
 pub mod driver;
 mod functions;
 pub mod handles;
+pub mod logs;
 mod report;
 pub mod runtime;
 mod state;

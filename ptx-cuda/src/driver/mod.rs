@@ -18,6 +18,7 @@ pub mod kernel;
 pub mod launch;
 pub mod library;
 pub mod link;
+pub mod logs;
 pub mod managed;
 pub mod memory;
 pub mod module;

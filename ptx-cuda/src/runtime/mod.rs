@@ -25,6 +25,7 @@ mod launch;
 #[cfg(test)]
 mod layout_tests;
 mod library;
+pub mod logs;
 mod managed;
 mod memory;
 pub mod occupancy;

@@ -9,6 +9,7 @@ mod functions;
 mod graph_ownership;
 mod graphs;
 mod kernels;
+mod logs;
 mod memory;
 mod occupancy;
 mod processes;
