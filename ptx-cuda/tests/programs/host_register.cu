@@ -22,4 +22,19 @@ int main() {
   OK(cudaHostUnregister(data.data()));
   EXPECT(data[100] == 7 && data[101] == 42);
   EXPECT_STATUS(cudaHostUnregister(data.data()), cudaErrorHostMemoryNotRegistered);
+
+  // Two parts of a page of the stack.
+  int values[64] = {};
+  for (int first : {0, 32}) {
+    OK(cudaHostRegister(values + first, 16 * sizeof(int), cudaHostRegisterMapped));
+    OK(cudaHostGetDevicePointer(&device, values + first, 0));
+    increment<<<1, 64>>>(device, 16);
+  }
+  increment<<<1, 64>>>(device, 8);
+  OK(cudaDeviceSynchronize());
+  OK(cudaHostUnregister(values));
+  increment<<<1, 64>>>(device, 4);
+  OK(cudaDeviceSynchronize());
+  OK(cudaHostUnregister(values + 32));
+  for (int i = 0; i < 64; i++) EXPECT(values[i] == (i % 32 < 16) + (i >= 32 && i < 40) + (i >= 32 && i < 36));
 }
