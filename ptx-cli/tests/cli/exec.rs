@@ -115,6 +115,27 @@ fn a_finding_of_several_launches_is_reported_once() {
 }
 
 #[test]
+fn the_end_of_registered_memory_is_exact() {
+    let folder = Folder::new("exec-registered");
+    let client = client(&folder);
+    let run = |bytes: &str| {
+        let command = [client.to_str().unwrap(), KERNELS, "scale"];
+        let mut command = exec(&["--check=memcheck"], &command);
+        command.env("REGISTERED", bytes).output().unwrap()
+    };
+    let output = run("256");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let numbers: Vec<String> = (0..64).map(|n| (3 * n).to_string()).collect();
+    assert_eq!(text(&output.stdout).trim(), numbers.join(" "));
+    // The numbers from 60 on are in the same page, but are not registered.
+    let output = run("240");
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("error[PTX1401]"), "{error}");
+    assert!(error.contains("which has 240 bytes"), "{error}");
+}
+
+#[test]
 fn findings_of_a_process_that_is_killed_remain() {
     let folder = Folder::new("exec-killed");
     let client = client(&folder);

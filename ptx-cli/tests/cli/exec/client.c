@@ -1,4 +1,5 @@
-/* Launches a kernel of a PTX file: client PTX KERNEL [LAUNCHES [abort]]. The kernel has one buffer of 64 words, the numbers from 0 on, which are printed. */
+/* Launches a kernel of a PTX file: client PTX KERNEL [LAUNCHES [abort]]. The kernel has one buffer of 64 words, the numbers from 0 on, which are printed.
+   With REGISTERED=BYTES in the environment, the buffer is an array on the stack, of which so many bytes are registered. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ int main(int count, char **arguments)
     static char text[1 << 16];
     unsigned numbers[64];
     int device, i, launches = count > 3 ? atoi(arguments[3]) : 1;
+    const char *registered = getenv("REGISTERED");
     void *context, *module, *kernel;
     unsigned long long buffer;
     FILE *file = fopen(arguments[1], "rb");
@@ -45,10 +47,15 @@ int main(int count, char **arguments)
     CALL(cuCtxCreate_v2, (void **, unsigned, int), &context, 0, device);
     CALL(cuModuleLoadData, (void **, const void *), &module, text);
     CALL(cuModuleGetFunction, (void **, void *, const char *), &kernel, module, arguments[2]);
-    CALL(cuMemAlloc_v2, (unsigned long long *, size_t), &buffer, sizeof numbers);
     for (i = 0; i < 64; i++)
         numbers[i] = i;
-    CALL(cuMemcpyHtoD_v2, (unsigned long long, const void *, size_t), buffer, numbers, sizeof numbers);
+    if (registered != NULL) {
+        CALL(cuMemHostRegister_v2, (void *, size_t, unsigned), numbers, atoi(registered), 0);
+        CALL(cuMemHostGetDevicePointer_v2, (unsigned long long *, void *, unsigned), &buffer, numbers, 0);
+    } else {
+        CALL(cuMemAlloc_v2, (unsigned long long *, size_t), &buffer, sizeof numbers);
+        CALL(cuMemcpyHtoD_v2, (unsigned long long, const void *, size_t), buffer, numbers, sizeof numbers);
+    }
     for (i = 0; i < launches; i++) {
         /* A kernel with one struct reads all of it. */
         struct { unsigned long long buffer; unsigned scale, padding; unsigned long long middle; } all = {buffer, 3, 0, buffer + 128};
@@ -59,7 +66,10 @@ int main(int count, char **arguments)
     CALL(cuCtxSynchronize, (void), );
     if (count > 4)
         abort();
-    CALL(cuMemcpyDtoH_v2, (void *, unsigned long long, size_t), numbers, buffer, sizeof numbers);
+    if (registered != NULL)
+        CALL(cuMemHostUnregister, (void *), numbers);
+    else
+        CALL(cuMemcpyDtoH_v2, (void *, unsigned long long, size_t), numbers, buffer, sizeof numbers);
     for (i = 0; i < 64; i++)
         printf("%u%c", numbers[i], i == 63 ? '\n' : ' ');
     return 0;
