@@ -80,7 +80,7 @@ impl Execution {
 
     /// The number of the thread that performs or, for an asynchronous operation, started the operation of an event.
     #[must_use]
-    pub fn initiator(&self, event: &Event) -> u32 {
+    pub(crate) fn initiator(&self, event: &Event) -> u32 {
         let mut thread = event.thread;
         // An operation starts no other one, so that one step leads to a thread of the program.
         if let Some(operation) = self.operation_of_thread(thread)

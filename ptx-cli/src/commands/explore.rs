@@ -36,6 +36,7 @@ use crate::output::{self, Out, Status};
 Examples:
   ptxkit explore lock.ptx --threads 2x1
   ptxkit explore queue.ptx --kernel push --threads 2x2 zero:64 u32:5 --assert '[push_param_0] == 4'
+  ptxkit explore flags.ptx --threads 2x1 -o race.svg zero:4
   ptxkit explore flags.ptx --threads 2x1 --init ready=1 --forbid '1.0:%r1 == 1 && 1.0:%r2 == 0'
 
 Exit status: 0 no failure in any execution, 1 failures, 2 no failure, but not all executions were explored, or a usage error.")]
@@ -79,6 +80,9 @@ pub(crate) struct Args {
     /// Search for the weakest change of one or two orders, scopes or fences with which no execution fails
     #[arg(long)]
     repair: bool,
+    /// Draw an execution with the first failure to an SVG file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     format: FormatOptions<TextOrJson>,
 }
@@ -248,6 +252,11 @@ fn explore(args: &Args, out: &mut Out, parsed: &ParsedSource) -> Result<Status> 
         name: function.map_or("", |function| module.name(function.name)),
         conditions: asserted.chain(forbidden).collect(),
     };
+    if let (Some(path), Some(example)) = (&args.output, explored.report.counterexamples.first()) {
+        let drawing = kernel.drawing(example, Version::default());
+        std::fs::write(path, drawing)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
     if args.format.is_json() {
         out.json(&explored.json(args, &parsed.source.name))?;
     } else {

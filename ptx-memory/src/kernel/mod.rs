@@ -6,6 +6,7 @@
 mod asynchronous;
 mod code;
 mod condition;
+mod drawing;
 mod exchange;
 mod failures;
 mod mbarrier;

@@ -73,8 +73,8 @@ struct Candidate {
 const SCOPES: [&str; 4] = [".cta", ".cluster", ".gpu", ".sys"];
 /// The levels of `membar`.
 const LEVELS: [&str; 3] = [".cta", ".gl", ".sys"];
-/// The orders that replace `.relaxed`, with their costs.
-const ORDERS: [(&str, u32); 3] = [(".acquire", 1), (".release", 1), (".acq_rel", 3)];
+/// The orders that replace `.relaxed`, with their costs. Each costs more than a wider scope: the scope was meant to be right with the present order.
+const ORDERS: [(&str, u32); 3] = [(".acquire", 4), (".release", 4), (".acq_rel", 12)];
 /// The fences of the async proxy, weaker ones first.
 const PROXY_FENCES: [&str; 3] = [
     "fence.proxy.async.shared::cta",
@@ -90,11 +90,11 @@ const MAX_AFTER_BOUNDED: usize = 30;
 /// The candidates that are explored with more steps than the first limit.
 const MAX_LONG: usize = 20;
 /// The cost of a fence.
-const FENCE_COST: u32 = 6;
+const FENCE_COST: u32 = 24;
 /// The cost of the second direction of an order.
-const BOTH_COST: u32 = 2;
+const BOTH_COST: u32 = 8;
 /// The cost of an order for a weak operation.
-const STRONG_COST: u32 = 2;
+const STRONG_COST: u32 = 8;
 
 impl Kernel<'_> {
     /// Finds the weakest single change, or pair of changes, with which no execution fails. `check` explores a changed source with a limit of steps, and

@@ -9,6 +9,7 @@ use ptx_semantics::{Place, SourceOperand, evaluate};
 
 use super::Kernel;
 use super::asynchronous::Asynchrony;
+use super::variables::WORKSPACE;
 use crate::program::{Iteration, Value};
 use crate::relation::EventSet;
 
@@ -142,6 +143,9 @@ impl Kernel<'_> {
             SpecialReg::ClusterNctaid => vector(launch.cluster, 1),
             SpecialReg::ClusterCtarank => u128::from(cta % launch.cluster),
             SpecialReg::ClusterNctarank => u128::from(launch.cluster),
+            // The halves of the address of what barriers of all CTAs are kept in.
+            SpecialReg::Envreg1 => u128::from(WORKSPACE >> 32),
+            SpecialReg::Envreg2 => u128::from(WORKSPACE & 0xffff_ffff),
             // No time passes (`Code::reads_clock`).
             register if is_clock(register) => 0,
             SpecialReg::LanemaskEq => 1 << (index % 32),

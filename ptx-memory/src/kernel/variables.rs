@@ -15,6 +15,10 @@ use crate::event::AddressRange;
 const BUFFERS: u64 = 0x1_0000_0000;
 /// The address of the first variable in global memory.
 const GLOBALS: u64 = 0x2_0000_0000;
+/// The address of what barriers of all CTAs are kept in.
+pub(super) const WORKSPACE: u64 = 0xff_ffff_0000;
+/// The number of bytes of it.
+const WORKSPACE_BYTES: u64 = 64;
 /// The physical address of the shared memory of the first CTA.
 const SHARED: u64 = 0x100_0000_0000;
 /// The physical address of the local memory of the first thread.
@@ -93,6 +97,13 @@ impl Variables {
             next_global: GLOBALS,
             ..Self::default()
         };
+        let workspace = Named::new("the grid workspace", WORKSPACE, WORKSPACE_BYTES, None);
+        result.named.push(workspace);
+        let end = WORKSPACE + WORKSPACE_BYTES;
+        result.ranges.insert(WORKSPACE, end);
+        result
+            .contents
+            .extend((WORKSPACE..end).map(|address| (address, 0)));
         let module = facts.module();
         result.add_parameters(facts, launch)?;
         for (_, item) in module.items() {

@@ -482,3 +482,42 @@ fn no_time_passes() {
     let report = explore(case, code, false);
     assert!(report.counterexamples.is_empty() && !report.is_complete());
 }
+
+/// What barriers of all CTAs are kept in is memory that contains zeros.
+#[test]
+fn the_grid_workspace_is_memory() {
+    let case = Case {
+        ctas: 2,
+        threads: 1,
+        assertion: "[out] == 0 || [out] == 1",
+        code: "",
+    };
+    let code = "mov.u32 %r4, %envreg1; mov.u32 %r5, %envreg2; mov.b64 %a2, {%r5, %r4};
+atom.relaxed.gpu.add.u32 %r6, [%a2+4], 1; @%p0 st.global.u32 [%a1], %r6;";
+    let report = explore(case, code, false);
+    assert!(report.counterexamples.is_empty() && report.is_complete());
+    assert_eq!(report.outcomes.len(), 2);
+}
+
+/// Where data-races are ignored, the outcomes of racing reads are those that the axioms allow.
+#[test]
+fn races_may_be_ignored() {
+    let text = ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {
+.reg .b64 %a<3>; .reg .b32 %r<4>; .reg .pred %p0;
+ld.param.u64 %a0, [p]; mov.u32 %r0, %ctaid.x; setp.ne.u32 %p0, %r0, 0;
+@%p0 bra READER;
+st.global.u32 [%a0], 1; ret;
+READER: ld.global.u32 %r1, [%a0]; st.global.u32 [%a0+4], %r1; ret;\n}\n";
+    let module = ptx_parse::parse(text.as_bytes()).module;
+    let facts = ModuleFacts::new(&module);
+    let function = facts.function(module.function("k").unwrap()).unwrap();
+    let arguments = vec![KernelArgument::Buffer(KernelBuffer::zeros(8))];
+    let mut launch = KernelLaunch::new(2, 1, arguments);
+    for ignores_races in [false, true] {
+        launch.ignores_races = ignores_races;
+        let kernel = Kernel::new(function, launch.clone()).unwrap();
+        let report = kernel.check(&ExploreOptions::default(), &[]);
+        assert_eq!(report.counterexamples.is_empty(), ignores_races);
+        assert_eq!(report.outcomes.len(), 2);
+    }
+}

@@ -478,6 +478,10 @@ fn a_volatile_flag_orders_nothing() {
             assert!(kernel.describe(&example.failure).starts_with("data-race"));
             let (line, text) = kernel.source_line(first);
             assert!(kernel.statement(first).is_some() && line > 10 && text.contains(".global.u32"));
+            let drawing = kernel.drawing(example, ptx_memory::Version::default());
+            assert_eq!(drawing.matches("<rect").count(), 5, "{drawing}");
+            assert_eq!(drawing.matches("class=\"failure\"").count(), 2);
+            assert_eq!(drawing.matches("<path class=\"reads\"").count(), 1);
             let release = "is neither a release operation nor preceded by a fence (8.8)";
             assert!(story.reasons[1].ends_with(release), "{story:?}");
         }
