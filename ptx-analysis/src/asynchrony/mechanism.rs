@@ -6,7 +6,7 @@ use ptx_isa::{Action, AsyncPhase, Completion};
 
 /// A mechanism by which the completion of an operation is awaited.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Mechanism {
+pub(crate) enum Mechanism {
     /// Groups of copies of a thread.
     Copies,
     /// Bulk groups: a wait until the sources of their copies were read.
@@ -46,7 +46,7 @@ impl Mechanism {
 
 /// An effect of an instruction on the operations of a mechanism.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Starts an operation.
     Start,
     /// Makes a group of the operations that are in no group.
@@ -58,7 +58,7 @@ pub(super) enum Step {
 }
 
 /// The effects of an instruction on asynchronous operations.
-pub(super) fn steps<'a>(
+pub(crate) fn steps<'a>(
     facts: Facts<'a>,
     pool: &'a OperandPool,
 ) -> impl Iterator<Item = (Mechanism, Step)> + use<'a> {

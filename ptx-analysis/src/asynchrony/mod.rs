@@ -61,7 +61,7 @@ mod matrices;
 mod mbarrier_visibility;
 mod mbarrier_waits;
 mod mbarriers;
-mod mechanism;
+pub(crate) mod mechanism;
 mod paths;
 mod pending;
 mod pending_set;

@@ -4,24 +4,25 @@
 //! clock to the object or barrier; a wait adds the clocks of the arrivals of the complete phases to that of the waiting warp. What
 //! a warp did in an epoch is ordered before what has this epoch in its clock, and a copy before what has its phase. The lanes of a warp count as ordered.
 //!
-//! Cost: each read is compared with all copies, each copy with all reads; [`MOST_RECORDS`] bounds both.
+//! Cost: each read is compared with all copies, each copy with all reads; [`MOST_RECORDS`] and [`MOST_COPIES`] bound both.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::StmtId;
-use ptx_ir::facts::{Facts, Space};
-use ptx_isa::StateSpace;
+use ptx_ir::facts::{Facts, MemoryAccess};
 
 use super::machine::{Machine, WINDOW};
-use super::memory::shared_read;
+use super::memory::{shared_read, shared_write};
 use super::slice::Step;
 use super::values::{LaneMask, lanes};
 use super::{Problem, ProblemKind, Relation};
+use crate::asynchrony::mechanism::{Mechanism, Step as AsynchronousStep, steps};
 use crate::work::matrix::lanes_with_rows;
 
-/// The maximum number of reads and copies that are remembered. Further ones are not compared.
+/// The maximum numbers of reads and of copies that are remembered. Further ones are not compared.
 const MOST_RECORDS: usize = 1 << 10;
+const MOST_COPIES: usize = 1 << 12;
 
 /// The least number of bytes of a copy of unknown size.
 const LEAST_COPY: u64 = 16;
@@ -87,9 +88,20 @@ struct ReadRecord {
 struct CopyRecord {
     stmt: StmtId,
     end: u64,
-    /// The object to which it reports, and the phase of the object.
-    object: u64,
-    phase: u64,
+    completion: Completion,
+}
+
+/// What tells that a copy is complete.
+#[derive(Copy, Clone, Debug)]
+enum Completion {
+    /// A phase of an mbarrier object.
+    Phase { object: u64, phase: u64 },
+    /// A wait of the warp that started it, for the group of this number. The epoch is that of the wait.
+    Group {
+        warp: u32,
+        group: u32,
+        epoch: Option<u32>,
+    },
 }
 
 /// The reads and copies of an execution.
@@ -105,6 +117,9 @@ pub(super) struct Buffers {
     initializations: BTreeMap<u64, (u32, u32)>,
     /// By first address.
     copies: BTreeMap<u64, CopyRecord>,
+    longest_copy: u64,
+    /// The groups of copies that each warp committed.
+    groups: Vec<u32>,
     /// The copies that report to each object, by address.
     counts: BTreeMap<u64, CopyCount>,
 }
@@ -122,6 +137,7 @@ impl Buffers {
         Self {
             clocks: vec![Clock::default(); warps],
             arrivals: vec![Vec::new(); warps],
+            groups: vec![0; warps],
             ..Self::default()
         }
     }
@@ -165,7 +181,9 @@ impl Buffers {
         let epoch = self.epoch(warp);
         self.initializations.insert(address, (warp, epoch));
         self.places.remove(&Place::Object(address));
-        self.copies.retain(|_, copy| copy.object != address);
+        self.copies.retain(|_, copy| {
+            !matches!(copy.completion, Completion::Phase { object, .. } if object == address)
+        });
         let of_places = self.places.values_mut();
         let of_places = of_places.flat_map(|place| [&mut place.arrived, &mut place.complete]);
         for clock in self.clocks.iter_mut().chain(of_places) {
@@ -191,9 +209,20 @@ impl Buffers {
     /// Records reads of a warp. Returns the problem if a copy to the memory may not be complete.
     fn read(&mut self, warp: u32, stmt: StmtId, ranges: Vec<Range>) -> Option<Problem> {
         let clock = self.clocks.get(warp as usize)?;
-        let pending = self.copies.iter().find(|(start, copy)| {
-            let is_complete = clock.phases.get(&copy.object).copied().unwrap_or(0) > copy.phase;
-            !is_complete && overlaps(&ranges, (**start, copy.end))
+        let is_complete = |completion| match completion {
+            Completion::Phase { object, phase } => {
+                clock.phases.get(&object).copied().unwrap_or(0) > phase
+            }
+            Completion::Group {
+                warp: copying,
+                epoch,
+                ..
+            } => epoch.is_some_and(|epoch| copying == warp || clock.epoch(copying) >= epoch),
+        };
+        let pending = ranges.iter().find_map(|(start, end)| {
+            let first = start.saturating_sub(self.longest_copy);
+            let mut copies = self.copies.range(first..*end);
+            copies.find(|(_, copy)| copy.end > *start && !is_complete(copy.completion))
         });
         if let Some((_, copy)) = pending {
             return Some(Problem {
@@ -248,10 +277,48 @@ impl Buffers {
                 },
             });
         }
-        if self.copies.len() < MOST_RECORDS || self.copies.contains_key(&start) {
+        if self.copies.len() < MOST_COPIES || self.copies.contains_key(&start) {
             self.copies.insert(start, copy);
+            self.longest_copy = self.longest_copy.max(copy.end.saturating_sub(start));
         }
         None
+    }
+
+    /// Records copies of a group of a warp.
+    fn start_group_copies(
+        &mut self,
+        warp: u32,
+        stmt: StmtId,
+        ranges: Vec<Range>,
+    ) -> Option<Problem> {
+        let completion = Completion::Group {
+            warp,
+            group: self.groups.get(warp as usize).copied()?,
+            epoch: None,
+        };
+        ranges.into_iter().find_map(|(start, end)| {
+            let copy = CopyRecord {
+                stmt,
+                end,
+                completion,
+            };
+            self.start_copy(warp, start, copy)
+        })
+    }
+
+    /// A warp waits for all groups but this number of the latest ones; `None`: for all copies.
+    fn wait_for_groups(&mut self, waiting: u32, pending: Option<u32>) {
+        let committed = self.groups.get(waiting as usize).copied().unwrap_or(0);
+        let end = pending.map_or(u32::MAX, |pending| committed.saturating_sub(pending));
+        let now = self.epoch(waiting);
+        for copy in self.copies.values_mut() {
+            if let Completion::Group { warp, group, epoch } = &mut copy.completion
+                && *warp == waiting
+                && *group < end
+            {
+                epoch.get_or_insert(now);
+            }
+        }
     }
 }
 
@@ -274,10 +341,26 @@ impl Machine<'_> {
         if let Some(rows) = lanes_with_rows(self.function.facts(), inst) {
             mask &= LaneMask::MAX.checked_shr(LaneMask::BITS.checked_sub(rows)?)?;
         }
+        let ranges = self.ranges(index, facts, &access, bytes, mask)?;
+        let warp = self.groups.get(index)?.warp;
+        self.buffers.read(warp, stmt, ranges)
+    }
+
+    /// The ranges of addresses that the lanes of a set access; `None` if they are not known.
+    fn ranges(
+        &self,
+        index: usize,
+        facts: Facts<'_>,
+        access: &MemoryAccess,
+        bytes: u64,
+        mask: LaneMask,
+    ) -> Option<Vec<Range>> {
         let base = self.operand(index, facts, access.base?);
-        let mut starts: Vec<u64> = lanes(mask)
-            .map(|lane| Some(base.get(lane)?.wrapping_add_signed(access.offset?)))
-            .collect::<Option<_>>()?;
+        let start = |lane| {
+            let address = base.get(lane)?.wrapping_add_signed(access.offset?);
+            Some(address.checked_sub(WINDOW).unwrap_or(address))
+        };
+        let mut starts: Vec<u64> = lanes(mask).map(start).collect::<Option<_>>()?;
         starts.sort_unstable();
         let mut ranges: Vec<Range> = Vec::new();
         for start in starts {
@@ -287,8 +370,43 @@ impl Machine<'_> {
                 _ => ranges.push((start, end)),
             }
         }
+        Some(ranges)
+    }
+
+    /// Starts, commits or awaits copies of the groups of a warp.
+    pub(super) fn use_groups(
+        &mut self,
+        index: usize,
+        stmt: StmtId,
+        facts: Facts<'_>,
+    ) -> Option<Problem> {
         let warp = self.groups.get(index)?.warp;
-        self.buffers.read(warp, stmt, ranges)
+        let pool = self.function.body().pool();
+        let of_groups: Vec<AsynchronousStep> = steps(facts, pool)
+            .filter(|(mechanism, _)| *mechanism == Mechanism::Copies)
+            .map(|(_, step)| step)
+            .collect();
+        for step in of_groups {
+            match step {
+                AsynchronousStep::Start => {
+                    let mask = self.guarded_lanes(index, facts)?;
+                    let access = shared_write(facts)?;
+                    let ranges = self.ranges(index, facts, &access, access.bytes?, mask)?;
+                    let problem = self.buffers.start_group_copies(warp, stmt, ranges);
+                    if problem.is_some() {
+                        return problem;
+                    }
+                }
+                AsynchronousStep::Commit => {
+                    if let Some(committed) = self.buffers.groups.get_mut(warp as usize) {
+                        *committed += 1;
+                    }
+                }
+                AsynchronousStep::Wait(pending) => self.buffers.wait_for_groups(warp, pending),
+                AsynchronousStep::Report => self.buffers.wait_for_groups(warp, None),
+            }
+        }
+        None
     }
 
     /// Records a copy that reports to an object, in one lane.
@@ -302,11 +420,7 @@ impl Machine<'_> {
     ) -> Option<Problem> {
         let of_object = self.objects.by_address.get(&object)?;
         let (phase, expected) = (of_object.phase, of_object.bytes);
-        let is_shared =
-            |space| matches!(space, Space::State(space) if space.base() == StateSpace::Shared);
-        let written = facts
-            .memory()
-            .find(|access| !access.is_mbarrier && access.writes() && is_shared(access.space))?;
+        let written = shared_write(facts)?;
         let base = self.operand(index, facts, written.base?).get(lane)?;
         let address = base.wrapping_add_signed(written.offset?);
         let start = address.checked_sub(WINDOW).unwrap_or(address);
@@ -320,8 +434,7 @@ impl Machine<'_> {
         let copy = CopyRecord {
             stmt,
             end: start.saturating_add(bytes),
-            object,
-            phase,
+            completion: Completion::Phase { object, phase },
         };
         self.buffers.start_copy(warp, start, copy)
     }

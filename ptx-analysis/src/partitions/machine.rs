@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 use ptx_ir::facts::Flow;
 use ptx_ir::{InstId, StmtId};
 
+use super::Problem;
 use super::barriers::Barriers;
 use super::buffers::{Buffers, Place};
 use super::memory::SharedMemory;
 use super::objects::{Object, Objects};
 use super::slice::{Effect, Slice, Step};
 use super::values::{LANES, LaneMask, Value, lanes};
-use super::{MOST_STEPS, Problem};
 use crate::cfg::{BlockId, Cfg, EdgeKind};
 use crate::function_dataflow::FunctionDataflow;
 
@@ -283,7 +283,7 @@ impl<'a> Machine<'a> {
         group.wait = Wait::None;
         loop {
             self.steps += 1;
-            if self.steps > MOST_STEPS {
+            if self.steps > self.slice.most_steps {
                 return Some(End::TooLong);
             }
             let (block, position) = (self.groups[index].block, self.groups[index].position);
@@ -331,6 +331,10 @@ impl<'a> Machine<'a> {
                 self.compute(index, facts);
                 Next::Step
             }
+            Effect::Copies => match self.use_groups(index, step.stmt, facts) {
+                Some(problem) => Next::End(End::Problem(problem)),
+                None => Next::Step,
+            },
             Effect::Synchronizes => self.synchronize(index, step.stmt, facts),
         }
     }

@@ -53,6 +53,15 @@ pub(super) fn shared_load(facts: Facts<'_>) -> Option<MemoryAccess> {
         .find(|access| access.access == Access::Read && is_shared(access))
 }
 
+/// The write of an instruction to shared memory.
+pub(super) fn shared_write(facts: Facts<'_>) -> Option<MemoryAccess> {
+    let is_shared =
+        |space| matches!(space, Space::State(space) if space.base() == StateSpace::Shared);
+    facts
+        .memory()
+        .find(|access| !access.is_mbarrier && access.writes() && is_shared(access.space))
+}
+
 /// The access of an instruction that reads shared memory before the next one is executed.
 pub(super) fn shared_read(facts: Facts<'_>) -> Option<MemoryAccess> {
     let is_shared =

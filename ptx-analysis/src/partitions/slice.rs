@@ -8,7 +8,8 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, Space};
 use ptx_ir::{EntityId as _, FunctionKind, InstId, StmtId};
 use ptx_isa::{Action, AsyncPhase, Completion, Modifier, StateSpace};
 
-use super::memory::{shared_load, shared_read, shared_store};
+use super::memory::{shared_load, shared_read, shared_store, shared_write};
+use super::{MOST_STEPS, MOST_STEPS_WITH_READS};
 use crate::cfg::BlockId;
 use crate::function_dataflow::FunctionDataflow;
 use crate::reg_lanes::VariableId;
@@ -23,6 +24,8 @@ pub(super) enum Effect {
     Computes,
     /// It reads shared memory.
     Reads,
+    /// It starts, commits or awaits copies of the groups of a thread.
+    Copies,
     /// It uses a barrier.
     Synchronizes,
     /// All lanes of a warp execute it together.
@@ -49,6 +52,8 @@ pub(super) struct Slice {
     /// Warps execute other instructions together.
     pub(super) has_converged_instructions: bool,
     pub(super) reads_parameters: bool,
+    /// The maximum number of steps of an execution.
+    pub(super) most_steps: usize,
 }
 
 /// Whether an instruction uses a barrier, or starts a copy that reports to one.
@@ -82,6 +87,12 @@ fn synchronizes(facts: Facts<'_>) -> bool {
                     | TensorCommit
             )
         )
+}
+
+/// Whether an instruction starts, commits or awaits copies of the groups of a thread.
+fn uses_groups(facts: Facts<'_>) -> bool {
+    let mut phases = facts.asynchronous().iter();
+    phases.any(|(completion, _)| *completion == Completion::CpAsync)
 }
 
 /// Whether partitions use barriers: there are mbarrier objects, or barriers for a number of threads.
@@ -180,11 +191,21 @@ impl<'a> Code<'a> {
 
     /// The instructions of the slice that decides about barriers; `None` if the function has none.
     fn of_barriers(function: &'a FunctionDataflow<'a>) -> Option<Self> {
+        if !uses_partitions(function.facts()) {
+            return None;
+        }
+        Self::of_chosen(function, synchronizes)
+    }
+
+    /// Chosen instructions, and those on which they depend; `None` if the function is not a kernel, or does what the slice cannot contain.
+    fn of_chosen(
+        function: &'a FunctionDataflow<'a>,
+        is_chosen: impl Fn(Facts<'_>) -> bool,
+    ) -> Option<Self> {
         let facts = function.facts();
         let kind = facts.module().functions().get(facts.id())?.kind;
         if kind != FunctionKind::Entry
             || facts.body().statement_table().len() > MOST_STATEMENTS
-            || !uses_partitions(facts)
             || facts
                 .body()
                 .insts()
@@ -194,7 +215,7 @@ impl<'a> Code<'a> {
         }
         let mut code = Self::new(function);
         for index in 0..code.insts.len() {
-            if synchronizes(facts.inst(code.insts[index].2)) {
+            if is_chosen(facts.inst(code.insts[index].2)) {
                 code.choose(index as u32);
             }
         }
@@ -276,7 +297,13 @@ impl<'a> Code<'a> {
                     self.choose_writers(variable);
                 }
             }
-            if !is_other_access {
+            if uses_groups(inst) && !synchronizes(inst) {
+                let base = shared_write(inst).and_then(|written| written.base);
+                let place = base.and_then(|base| inst.place(base));
+                for variable in place.into_iter().flat_map(|place| variables.of(place)) {
+                    self.choose_writers(variable);
+                }
+            } else if !is_other_access {
                 for place in inst.reads() {
                     for variable in variables.of(place) {
                         self.choose_writers(variable);
@@ -293,15 +320,22 @@ impl Slice {
         Some(Self::of_code(Code::of_barriers(function)?, false))
     }
 
-    /// The slice of a function with the reads of shared memory that no other branch decides about; `None` if there are none, or no copies.
+    /// The slice of a function with the reads of shared memory that no other branch decides about; `None` without reads or without copies.
     pub(super) fn with_reads(function: &FunctionDataflow<'_>) -> Option<Self> {
-        let mut code = Code::of_barriers(function)?;
         let facts = function.facts();
-        let reports = |inst| {
-            let asynchronous = facts.inst(inst).asynchronous();
-            asynchronous.contains(&(Completion::Mbarrier, AsyncPhase::Start))
+        let starts_copy = |inst| {
+            let mut phases = facts.inst(inst).asynchronous().iter();
+            phases.any(|(completion, phase)| {
+                *phase == AsyncPhase::Start
+                    && matches!(completion, Completion::Mbarrier | Completion::CpAsync)
+            })
         };
-        if !code.insts.iter().any(|(.., inst)| reports(*inst)) || !code.choose_reads() {
+        if !facts.body().insts().any(|(inst, _)| starts_copy(inst)) {
+            return None;
+        }
+        let mut code =
+            Code::of_chosen(function, |facts| synchronizes(facts) || uses_groups(facts))?;
+        if !code.choose_reads() {
             return None;
         }
         code.complete();
@@ -317,6 +351,11 @@ impl Slice {
             slot_count: 0,
             has_converged_instructions: false,
             reads_parameters: false,
+            most_steps: if contains_reads {
+                MOST_STEPS_WITH_READS
+            } else {
+                MOST_STEPS
+            },
         };
         for (&(block, stmt, inst), is_chosen) in code.insts.iter().zip(&code.is_chosen) {
             let inst_facts = facts.inst(inst);
@@ -330,6 +369,8 @@ impl Slice {
                 Effect::Meets
             } else if synchronizes(inst_facts) {
                 Effect::Synchronizes
+            } else if uses_groups(inst_facts) {
+                Effect::Copies
             } else if contains_reads && shared_read(inst_facts).is_some() {
                 Effect::Reads
             } else {

@@ -120,8 +120,12 @@ impl Machine<'_> {
                     }
                     self.arrive(warp, address, stmt, arrivals, action)?;
                 }
-                Some(Action::CopyArrive) if !facts.has_modifier(Modifier::Noinc) => {}
+                Some(Action::CopyArrive) if !facts.has_modifier(Modifier::Noinc) => {
+                    self.use_groups(index, stmt, facts);
+                }
                 Some(Action::CopyArrive | Action::TensorCommit) => {
+                    // What the copies report happens after them.
+                    self.use_groups(index, stmt, facts);
                     self.arrive(warp, address, stmt, 1, action)?;
                 }
                 _ => {

@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, findings: &mut Vec<Finding>) {
             continue;
         };
         let is_local =
-            matches!(access.space, Space::State(space) if space.base() == StateSpace::Local);
+            matches!(access.access.space, Space::State(space) if space.base() == StateSpace::Local);
         if !is_local {
             continue;
         }
