@@ -15,6 +15,28 @@ pub(crate) const UUID: [u8; 16] = *b"ptxkit machine 0";
 /// The address of the device on the bus.
 pub(crate) const BUS_ADDRESS: &str = "0000:01:00.0";
 
+/// The numbers of an address on the bus: domain, bus, device and function, in hexadecimal digits. The domain and the function are 0 if the address has none.
+fn bus_numbers(address: &str) -> Option<[u32; 4]> {
+    let (place, function) = address.split_once('.').unwrap_or((address, "0"));
+    let mut parts: Vec<&str> = place.split(':').collect();
+    if parts.len() == 2 {
+        parts.insert(0, "0");
+    }
+    parts.push(function);
+    let numbers = parts.iter().map(|part| u32::from_str_radix(part, 16).ok());
+    numbers.collect::<Option<Vec<u32>>>()?.try_into().ok()
+}
+
+/// The device at an address on the bus.
+pub(crate) fn device_at(address: &str) -> Outcome<i32> {
+    let numbers = bus_numbers(address);
+    if numbers.is_some() && numbers == bus_numbers(BUS_ADDRESS) {
+        Ok(0)
+    } else {
+        Err(Status::INVALID_DEVICE)
+    }
+}
+
 /// Checks the number of a device; there is one.
 pub(crate) fn check_device(device: i32) -> Outcome<()> {
     if device == 0 {
@@ -99,11 +121,7 @@ pub extern "C" fn cuDeviceGetPCIBusId(address: *mut c_char, len: i32, device: i3
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceGetByPCIBusId(device: Out<'_, i32>, address: *const c_char) -> Status {
     call("cuDeviceGetByPCIBusId", |_| {
-        if text(address)?.eq_ignore_ascii_case(BUS_ADDRESS) {
-            set(device, 0)
-        } else {
-            Err(Status::INVALID_DEVICE)
-        }
+        set(device, device_at(text(address)?)?)
     })
 }
 

@@ -6,7 +6,7 @@ use super::call::{in_context, prepared, recorded, without_context};
 use crate::call;
 use crate::caller::{Out, set, set_if_wanted, set_text, text};
 use crate::driver::context::cuCtxSynchronize;
-use crate::driver::device::{BUS_ADDRESS, check_device};
+use crate::driver::device::{BUS_ADDRESS, check_device, device_at};
 use crate::state::attributes::attribute;
 use crate::status::{Outcome, Status};
 
@@ -128,11 +128,7 @@ pub extern "C" fn cudaDeviceGetPCIBusId(address: *mut c_char, len: i32, device: 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceGetByPCIBusId(device: Out<'_, i32>, address: *const c_char) -> Status {
     without_context("cudaDeviceGetByPCIBusId", |_| {
-        if text(address)?.eq_ignore_ascii_case(BUS_ADDRESS) {
-            set(device, 0)
-        } else {
-            Err(Status::INVALID_DEVICE)
-        }
+        set(device, device_at(text(address)?)?)
     })
 }
 

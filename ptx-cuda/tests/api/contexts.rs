@@ -45,6 +45,22 @@ fn the_device_has_a_name_and_attributes() {
 }
 
 #[test]
+fn addresses_on_the_bus_have_several_forms() {
+    let _session = Session::new();
+    let mut name = [1 as c_char; 13];
+    succeeds(cuDeviceGetPCIBusId(name.as_mut_ptr(), 13, 0));
+    // SAFETY: the function writes a zero byte at the end.
+    assert_eq!(unsafe { CStr::from_ptr(name.as_ptr()) }, c"0000:01:00.0");
+    let device = |address: &CStr| result(|device| cuDeviceGetByPCIBusId(device, address.as_ptr()));
+    for address in [c"0000:01:00.0", c"0:1:0", c"1:0", c"01:00.0"] {
+        assert_eq!(device(address), Ok(0), "{address:?}");
+    }
+    for address in [c"0000:02:00.0", c"01:00.1", c"", c"1", c"1:0:0:0", c"0:1:x"] {
+        assert_eq!(device(address), Err(Status::INVALID_DEVICE), "{address:?}");
+    }
+}
+
+#[test]
 fn contexts_form_a_stack() {
     let session = Session::new();
     let second = result(|context| cuCtxCreate_v2(context, 0, 0)).unwrap();
