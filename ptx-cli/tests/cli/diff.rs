@@ -71,7 +71,6 @@ kernel k(int*)
 - directive .maxntid: .maxntid 128, 1, 1
 + directive .maxntid: .maxntid 256, 1, 1
   instructions             5  6  +1 (+20.0 %)
-  blocks                   1  2  +1 (+100.0 %)
   pressure.max_b32_units   3  4  +1 (+33.3 %)
   occupancy.blocks        16  8  -8 (-50.0 %)
   families.integer         1  2  +1 (+100.0 %)

@@ -20,7 +20,7 @@ fn statistics() {
         "source": null, "instructions": 5,
         "families": {"control": 1, "integer": 1, "movement": 3},
         "tensor_core": {"arithmetic": 0, "moves": 0},
-        "blocks": 2, "loops": 0, "loop_depth": 0, "loop_list": [], "barriers": 0,
+        "blocks": 1, "loops": 0, "loop_depth": 0, "loop_list": [], "barriers": 0,
         "calls": 0, "callees": [], "shared_bytes": 128, "dynamic_shared": false, "local_bytes": 0,
         "pressure": {
             "max_b32_units": 3,

@@ -53,7 +53,7 @@ impl Table for Loops {
         optional("source_first_line", Long(|r| r.statistics.source.as_ref().map(|s| s.first_line.into())), "The first line in it of an instruction that was not inlined."),
         optional("source_last_line", Long(|r| r.statistics.source.as_ref().map(|s| s.last_line.into())), "The last one."),
         on_request("trip_count", Long(|r| r.trip_count()?.count.map(|n| n.try_into().unwrap_or(i64::MAX))), "The number of iterations each time the loop is entered, if it is constant."),
-        on_request("trip_count_form", Text(|r, sink| if let Some(count) = r.trip_count() { sink(&count.form) }), "The same as a formula: `1 + max(0, n - 1)`; null if unknown."),
+        on_request("trip_count_form", Text(|r, sink| if let Some(count) = r.trip_count() { sink(&count.form) }), "The same as a formula: `max(1, n)`; null if unknown."),
         on_request("trip_count_exact", Flag(|r| Some(r.trip_count()?.exact)), "Whether the loop has no other exit; otherwise the trip count is an upper bound."),
     ];
 }

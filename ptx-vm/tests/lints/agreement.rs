@@ -215,6 +215,12 @@ impl Claim {
         is_own(at) || is_own(other) || self.callees.contains(&report.at.function)
     }
 
+    /// Whether it is about a variable that no instruction writes.
+    fn is_of_variable(&self) -> bool {
+        let message = &self.finding.diagnostic.message;
+        message.contains("which no instruction writes")
+    }
+
     /// The register that it is about.
     fn register(&self) -> Option<&str> {
         let is_unset = self.finding.lint == Lint::UninitializedRegister;
@@ -251,15 +257,20 @@ impl Claim {
             let line = line(facts, of.span.start);
             format!("{}:{line}: {}: {:?}", run.name, of.message, run.stopped)
         };
-        if lint == Lint::UninitializedRegister
-            && self
-                .finding
-                .diagnostic
-                .message
-                .contains("does not preserve it")
-        {
+        let message = &self.finding.diagnostic.message;
+        if lint == Lint::UninitializedRegister && message.contains("does not preserve it") {
             let family = "the machine keeps the carry flag in calls";
             return tally.listed(lint, family, &shown);
+        }
+        if lint == Lint::UninitializedRegister && self.is_of_variable() {
+            return match run
+                .reports
+                .iter()
+                .any(|r| r.code == Code::UnwrittenMemory && self.is_about(r))
+            {
+                true => tally.confirmed(lint, (self.finding.diagnostic.span.start, run.name)),
+                false => tally.wrong(lint, &shown),
+            };
         }
         if lint == Lint::UninitializedRegister && !executed.always_unset {
             return tally.wrong(lint, &|| {
