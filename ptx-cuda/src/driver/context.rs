@@ -201,15 +201,19 @@ pub extern "C" fn cuCtxSetLimit(limit: u32, value: usize) -> Status {
     in_context("cuCtxSetLimit", |driver| driver.set_limit(limit, value))
 }
 
-/// The device has one kind of cache: the preference has no effect.
+/// The device has one kind of cache: the preference can be read again, and has no other effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxGetCacheConfig(preference: Out<'_, u32>) -> Status {
-    in_context("cuCtxGetCacheConfig", |_| set(preference, 0))
+    in_context("cuCtxGetCacheConfig", |driver| {
+        set(preference, driver.cache_preference()?)
+    })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cuCtxSetCacheConfig(_preference: u32) -> Status {
-    in_context("cuCtxSetCacheConfig", |_| Ok(()))
+pub extern "C" fn cuCtxSetCacheConfig(preference: u32) -> Status {
+    in_context("cuCtxSetCacheConfig", |driver| {
+        driver.set_cache_preference(preference)
+    })
 }
 
 #[unsafe(no_mangle)]

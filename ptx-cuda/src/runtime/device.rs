@@ -168,15 +168,19 @@ pub extern "C" fn cudaThreadSetLimit(limit: u32, value: usize) -> Status {
     cudaDeviceSetLimit(limit, value)
 }
 
-/// The device has one kind of cache: the preference has no effect.
+/// The device has one kind of cache: the preference can be read again, and has no other effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceGetCacheConfig(preference: Out<'_, u32>) -> Status {
-    in_context("cudaDeviceGetCacheConfig", |_| set(preference, 0))
+    in_context("cudaDeviceGetCacheConfig", |driver| {
+        set(preference, driver.cache_preference()?)
+    })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaDeviceSetCacheConfig(_preference: u32) -> Status {
-    in_context("cudaDeviceSetCacheConfig", |_| Ok(()))
+pub extern "C" fn cudaDeviceSetCacheConfig(preference: u32) -> Status {
+    in_context("cudaDeviceSetCacheConfig", |driver| {
+        driver.set_cache_preference(preference)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -17,6 +17,8 @@ pub(crate) struct Context {
     pub(crate) flags: u32,
     /// The error that a kernel caused.
     pub(crate) fault: Option<Status>,
+    /// The preference between the cache and shared memory, which the program can read again.
+    pub(crate) cache_preference: u32,
     /// The number of holders of a primary context that did not release it.
     pub(crate) holders: u32,
 }
@@ -93,6 +95,22 @@ impl Driver {
         {
             context.fault.get_or_insert(fault);
         }
+    }
+
+    /// The preference of the current context between the cache and shared memory.
+    pub(crate) fn cache_preference(&self) -> Outcome<u32> {
+        let context = self.contexts.get(self.current_context()?)?;
+        Ok(context.cache_preference)
+    }
+
+    /// Sets the preference of the current context between the cache and shared memory.
+    pub(crate) fn set_cache_preference(&mut self, preference: u32) -> Outcome<()> {
+        if preference > 3 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let context = self.current_context()?;
+        self.contexts.get_mut(context)?.cache_preference = preference;
+        Ok(())
     }
 
     /// Creates a context and makes it current.

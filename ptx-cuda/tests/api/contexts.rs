@@ -45,6 +45,20 @@ fn the_device_has_a_name_and_attributes() {
 }
 
 #[test]
+fn the_preference_for_a_cache_is_one_of_the_context() {
+    let session = Session::new();
+    let preference = || result(|preference| cuCtxGetCacheConfig(preference));
+    succeeds(cuCtxSetCacheConfig(2));
+    assert_eq!(cuCtxSetCacheConfig(4), Status::INVALID_VALUE);
+    assert_eq!(preference(), Ok(2));
+    let other = result(|context| cuCtxCreate_v2(context, 0, 0)).unwrap();
+    assert_eq!(preference(), Ok(0));
+    succeeds(cuCtxDestroy_v2(other));
+    succeeds(cuCtxSetCurrent(session.context));
+    succeeds(cuCtxSetCacheConfig(0));
+}
+
+#[test]
 fn addresses_on_the_bus_have_several_forms() {
     let _session = Session::new();
     let mut name = [1 as c_char; 13];
