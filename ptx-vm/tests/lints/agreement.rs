@@ -238,11 +238,6 @@ impl Claim {
             return;
         };
         let lint = self.finding.lint;
-        // The observer follows registers alone, not variables.
-        let is_of_variable = (self.finding.diagnostic.message).contains("no instruction writes");
-        if lint == Lint::UninitializedRegister && is_of_variable {
-            return;
-        }
         let others = self.other.and_then(|at| run.executed.get(&at));
         if lint == Lint::SharedRace && !executed.is_by_two(others.unwrap_or(executed)) {
             return;
