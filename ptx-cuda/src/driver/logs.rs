@@ -9,7 +9,7 @@ use crate::handles::Raw;
 use crate::logs::{self, LogCallback};
 use crate::status::{Outcome, Status};
 
-/// Fails if there are flags: there are none.
+/// Fails if there are flags, because none is defined.
 fn check_flags(flags: u32) -> Outcome<()> {
     if flags == 0 {
         Ok(())

@@ -1,5 +1,5 @@
 /* Launches a kernel of a PTX file: client PTX KERNEL [LAUNCHES [abort]]. The kernel has one buffer of 64 words, the numbers from 0 on, which are printed.
-   With REGISTERED=BYTES in the environment, the buffer is an array on the stack, of which so many bytes are registered. */
+   With REGISTERED=BYTES in the environment, the buffer is an array on the stack, of which that many bytes are registered. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
