@@ -79,22 +79,14 @@ impl Machine<'_> {
         let warp = self.groups[index].warp;
         for lane in lanes(mask) {
             let address = addresses.get(lane)?;
-            match action {
-                Some(Action::MbarrierInit) => {
-                    let count = number(self, lane)?;
-                    self.objects.waits.retain(|key, _| key.address != address);
-                    self.objects
-                        .by_address
-                        .insert(address, Object::new(stmt, count));
-                    self.buffers.initialize(warp, address);
-                    self.changes += 1;
-                    continue;
-                }
-                Some(Action::MbarrierInvalidate) => {
-                    self.objects.by_address.remove(&address);
-                    continue;
-                }
-                _ => {}
+            if action == Some(Action::MbarrierInit) {
+                let count = number(self, lane)?;
+                self.initialize(warp, address, Object::new(stmt, count));
+                continue;
+            }
+            if action == Some(Action::MbarrierInvalidate) {
+                self.objects.by_address.remove(&address);
+                continue;
             }
             let Some(object) = self.objects.by_address.get(&address) else {
                 return self.not_initialized(stmt);
@@ -141,16 +133,8 @@ impl Machine<'_> {
             {
                 self.set_register(index, place, &Value::Uniform(phase), 1 << lane);
             }
-            if let Some(object) = self.objects.by_address.get(&address)
-                && object.pending < 0
-            {
-                return Some(Next::End(End::Problem(Problem {
-                    stmt,
-                    kind: ProblemKind::ArrivalInFullPhase {
-                        count: object.count,
-                    },
-                    related: vec![(object.initialization, Relation::Initializes)],
-                })));
+            if let Some(problem) = self.arrival_in_full_phase(stmt, address) {
+                return Some(Next::End(End::Problem(problem)));
             }
         }
         let problem = self
@@ -160,6 +144,25 @@ impl Machine<'_> {
             return Some(Next::End(End::Problem(problem)));
         }
         Some(Next::Step)
+    }
+
+    fn initialize(&mut self, warp: u32, address: u64, object: Object) {
+        self.objects.waits.retain(|key, _| key.address != address);
+        self.objects.by_address.insert(address, object);
+        self.buffers.initialize(warp, address);
+        self.changes += 1;
+    }
+
+    /// The problem of more arrivals at an object than its phase has.
+    fn arrival_in_full_phase(&self, stmt: StmtId, address: u64) -> Option<Problem> {
+        let object = self.objects.by_address.get(&address)?;
+        (object.pending < 0).then(|| Problem {
+            stmt,
+            kind: ProblemKind::ArrivalInFullPhase {
+                count: object.count,
+            },
+            related: vec![(object.initialization, Relation::Initializes)],
+        })
     }
 
     /// The end of an execution that uses an object which is not initialized, although others are.

@@ -44,6 +44,8 @@ pub struct Ending<'a, P: Program> {
     pub(super) version: Version,
     /// The writes that loops read forever.
     pub(super) last_writes: Vec<LastWrite>,
+    /// The events of an iteration that is left out of executions, if they are what the observer looks at.
+    pub(super) repeated: Option<Vec<u32>>,
 }
 
 impl<P: Program> std::fmt::Debug for Ending<'_, P> {
@@ -195,6 +197,7 @@ impl<P: Program> Ending<'_, P> {
                         .is_none()
             })
             .map(|source| source.read as usize)
+            .filter(|read| self.is_observed(*read))
             .collect();
         reads.dedup();
         reads
@@ -223,7 +226,30 @@ impl<P: Program> Ending<'_, P> {
                 ControlFlow::Continue(())
             }
         });
+        if self.repeated.is_some() {
+            races.retain(|race| {
+                let events = [race.first, race.second];
+                events.iter().any(|event| self.is_observed(*event))
+                    && events.iter().all(|event| self.is_after_known_reads(*event))
+            });
+        }
         races
+    }
+
+    fn is_observed(&self, event: usize) -> bool {
+        self.repeated
+            .as_ref()
+            .is_none_or(|repeated| repeated.contains(&(event as u32)))
+    }
+
+    /// Whether the sources of all earlier reads of the thread of an event are chosen, so that no further synchronization can precede it.
+    fn is_after_known_reads(&self, event: usize) -> bool {
+        let Some(event) = self.execution.event(event) else {
+            return false;
+        };
+        let pending = self.state.pending.iter();
+        let mut reads = pending.filter_map(|pending| self.execution.event(pending.read as usize));
+        !reads.any(|read| read.thread == event.thread && read.position < event.position)
     }
 }
 

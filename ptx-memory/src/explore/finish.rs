@@ -111,26 +111,64 @@ impl<P: Program> Explorer<'_, '_, P> {
     /// What the last iterations of spinning threads read.
     fn spin_sources(&self, state: &State<P>) -> Vec<LastWrite> {
         let mut result = Vec::new();
-        for thread in &state.threads {
-            let Status::Spinning { operation } = thread.status else {
-                continue;
-            };
-            for operation in thread.operations.get(operation..).unwrap_or(&[]) {
-                let Some(read) = operation.event else {
-                    continue;
-                };
-                for source in state.execution.sources(read as usize) {
-                    result.push(LastWrite {
-                        write: source.write,
-                        address: source.address,
-                        bytes: source.bytes,
-                    });
-                }
+        for read in self.repeated_events(state) {
+            for source in state.execution.sources(read as usize) {
+                result.push(LastWrite {
+                    write: source.write,
+                    address: source.address,
+                    bytes: source.bytes,
+                });
             }
         }
         result.sort_unstable();
         result.dedup();
         result
+    }
+
+    /// Reports the iteration of a thread that is left out of executions, for what happens in it.
+    pub(super) fn report_repetition(&mut self, state: &State<P>) -> ControlFlow<()> {
+        let repeated = self.repeated_events(state);
+        let Some(orders) = orders(&state.execution, self.options.version, Demands::default())
+        else {
+            return ControlFlow::Continue(());
+        };
+        let in_loops = state.threads.iter().enumerate();
+        let ending = Ending {
+            end: End::Stuck {
+                at_barriers: Vec::new(),
+                in_loops: in_loops
+                    .filter(|(_, thread)| matches!(thread.status, Status::Spinning { .. }))
+                    .map(|(number, _)| number)
+                    .collect(),
+            },
+            execution: &state.execution,
+            orders: &orders,
+            state,
+            context: &self.context,
+            version: self.options.version,
+            last_writes: Vec::new(),
+            repeated: Some(repeated),
+        };
+        if self.observer.repetition(&ending).is_break() {
+            self.statistics.limit = Some(Limit::Observer);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The events of the last iterations of spinning threads.
+    fn repeated_events(&self, state: &State<P>) -> Vec<u32> {
+        let spinning = state
+            .threads
+            .iter()
+            .filter_map(|thread| match thread.status {
+                Status::Spinning { operation } => thread.operations.get(operation..),
+                _ => None,
+            });
+        spinning
+            .flatten()
+            .filter_map(|operation| operation.event)
+            .collect()
     }
 
     fn report_spinning(
@@ -179,6 +217,7 @@ impl<P: Program> Explorer<'_, '_, P> {
             context: &self.context,
             version: self.options.version,
             last_writes,
+            repeated: None,
         };
         if self.observer.execution(&ending).is_break() {
             self.statistics.limit = Some(Limit::Observer);

@@ -102,6 +102,13 @@ pub trait Observer<P: Program> {
     /// Called for each execution that ends, and for each one that cannot end. `Break` ends the exploration.
     fn execution(&mut self, ending: &Ending<'_, P>) -> ControlFlow<()>;
 
+    /// Called where a thread repeats an iteration of a loop that changes nothing, before other threads have ended. Executions without such iterations are
+    /// passed to [`Observer::execution`]; only the data-races and the reads of unwritten memory of the iteration itself are those of other executions.
+    /// `Break` ends the exploration.
+    fn repetition(&mut self, _: &Ending<'_, P>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     /// Called if the exploration starts again, because an access overlaps another one partially. All executions will be passed again.
     fn restart(&mut self);
 }
@@ -238,6 +245,7 @@ impl<P: Program> Explorer<'_, '_, P> {
         match self.settle(state)? {
             Settled::Inconsistent => self.mark_rejected(pending.read, write),
             Settled::Spinning(state) => {
+                self.report_repetition(&state)?;
                 let last = LastWrite {
                     write,
                     address: pending.address,
@@ -474,9 +482,8 @@ fn next_read<P: Program>(state: &State<P>) -> Option<(usize, Vec<u32>)> {
         pending.is_atomic
             || thread.is_some_and(|thread| {
                 // A thread that is blocked by a waiting read, too, does not go on.
-                let is_blocking = thread.blocking.contains(read)
-                    && !thread.blocking.iter().any(|other| waiting.contains(other));
-                is_blocking
+                thread.blocking.contains(read)
+                    && !thread.blocking.iter().any(|other| waiting.contains(other))
             })
             // The values of an asynchronous operation come from the thread that started it.
             || state.threads.iter().any(|thread| thread.wanted.contains(read))

@@ -520,7 +520,7 @@ impl Kernel<'_> {
             TaskStep::Write(access, bytes, source) => {
                 let value = value_of(source);
                 *next += 1;
-                let mask = u128::MAX >> (128 - 8 * bytes.clamp(&mut 1, &mut 16).to_owned());
+                let mask = u128::MAX >> (128 - 8 * (*bytes).clamp(1, 16));
                 let bits = value.bits.map(|bits| bits & mask);
                 Step::Write(with_dependencies(access, &value), bits)
             }

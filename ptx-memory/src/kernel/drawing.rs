@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::{Counterexample, Kernel, StoryStep};
 use crate::event::Event;
+use crate::execution::Execution;
 use crate::model::{Relations, Version};
 
 /// Widths and heights in pixels.
@@ -106,42 +107,10 @@ impl Kernel<'_> {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<style>{STYLE}</style>\n\
              <marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\n"
         );
-        for (column, &thread) in columns.iter().enumerate() {
-            let event = Event {
-                thread,
-                ..Event::INITIAL
-            };
-            let initiator = execution.initiator(&event);
-            let (cta, number) = self.place_of_thread(initiator as usize);
-            let suffix = if initiator == thread {
-                ""
-            } else {
-                ", asynchronous"
-            };
-            let left = MARGIN + column * COLUMN;
-            let _ = writeln!(
-                result,
-                "<text class=\"head\" x=\"{left}\" y=\"24\">CTA {cta} thread {number}{suffix}</text>"
-            );
-        }
+        self.write_titles(&mut result, execution, &columns);
         for ((number, step), corner) in (1..).zip(&steps).zip(&corners) {
-            let Corner { left, top } = *corner;
-            let class = if example.events.contains(&step.event) {
-                " class=\"failure\""
-            } else {
-                ""
-            };
-            let instruction = escaped(&format!(
-                "{number}  line {}: {}",
-                step.line, step.instruction
-            ));
-            let (x, y, second) = (left + 6, top + 16, top + 32);
-            let _ = writeln!(
-                result,
-                "<rect{class} x=\"{left}\" y=\"{top}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"4\"/>\
-                 <text x=\"{x}\" y=\"{y}\">{instruction}</text><text class=\"effect\" x=\"{x}\" y=\"{second}\">{}</text>",
-                escaped(&step.effect)
-            );
+            let is_failure = example.events.contains(&step.event);
+            write_step(&mut result, number, step, *corner, is_failure);
         }
         let relations = Relations::new(execution, version);
         let is_between_threads = |first: usize, second: usize| {
@@ -163,4 +132,49 @@ impl Kernel<'_> {
         result.push_str("</svg>\n");
         result
     }
+
+    /// Writes the titles of the columns: the places of the threads.
+    fn write_titles(&self, text: &mut String, execution: &Execution, columns: &[u32]) {
+        for (column, &thread) in columns.iter().enumerate() {
+            let event = Event {
+                thread,
+                ..Event::INITIAL
+            };
+            let initiator = execution.initiator(&event);
+            let (cta, number) = self.place_of_thread(initiator as usize);
+            let suffix = if initiator == thread {
+                ""
+            } else {
+                ", asynchronous"
+            };
+            let left = MARGIN + column * COLUMN;
+            let _ = writeln!(
+                text,
+                "<text class=\"head\" x=\"{left}\" y=\"24\">CTA {cta} thread {number}{suffix}</text>"
+            );
+        }
+    }
+}
+
+/// Writes the box of a step.
+fn write_step(
+    text: &mut String,
+    number: usize,
+    step: &StoryStep,
+    corner: Corner,
+    is_failure: bool,
+) {
+    let Corner { left, top } = corner;
+    let class = if is_failure { " class=\"failure\"" } else { "" };
+    let instruction = escaped(&format!(
+        "{number}  line {}: {}",
+        step.line, step.instruction
+    ));
+    let (x, y, second) = (left + 6, top + 16, top + 32);
+    let _ = writeln!(
+        text,
+        "<rect{class} x=\"{left}\" y=\"{top}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"4\"/>\
+         <text x=\"{x}\" y=\"{y}\">{instruction}</text><text class=\"effect\" x=\"{x}\" y=\"{second}\">{}</text>",
+        escaped(&step.effect)
+    );
 }

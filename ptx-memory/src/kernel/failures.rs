@@ -130,11 +130,13 @@ struct Collector<'c> {
 impl crate::explore::Observer<Kernel<'_>> for Collector<'_> {
     fn execution(&mut self, ending: &Ending<'_, Kernel<'_>>) -> ControlFlow<()> {
         self.visit(ending);
-        if self.ends_early && !self.failures.is_empty() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        self.next()
+    }
+
+    fn repetition(&mut self, ending: &Ending<'_, Kernel<'_>>) -> ControlFlow<()> {
+        let failures = self.access_failures(ending);
+        self.add(ending, failures);
+        self.next()
     }
 
     fn restart(&mut self) {
@@ -144,25 +146,38 @@ impl crate::explore::Observer<Kernel<'_>> for Collector<'_> {
     }
 }
 
+/// Failures, each with the events that take part in it and the final contents that violate a condition.
+type Failures = BTreeMap<Failure, (Vec<usize>, Vec<MemoryValue>)>;
+
+/// The number of the instruction of an event.
+fn instruction(ending: &Ending<'_, Kernel<'_>>, event: usize) -> u32 {
+    let event = ending.execution.event(event);
+    event.map_or(u32::MAX, |event| event.instruction)
+}
+
 impl Collector<'_> {
-    fn visit(&mut self, ending: &Ending<'_, Kernel<'_>>) {
-        let mut failures: BTreeMap<Failure, (Vec<usize>, Vec<MemoryValue>)> = BTreeMap::new();
-        let instruction = |event: usize| {
-            ending
-                .execution
-                .event(event)
-                .map_or(u32::MAX, |event| event.instruction)
-        };
+    /// Whether the exploration goes on.
+    fn next(&self) -> ControlFlow<()> {
+        if self.ends_early && !self.failures.is_empty() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// The data-races and the reads of unwritten memory.
+    fn access_failures(&self, ending: &Ending<'_, Kernel<'_>>) -> Failures {
+        let mut failures = Failures::new();
         let races = if self.ignores_races {
             BTreeSet::new()
         } else {
             ending.races()
         };
         for race in races {
-            let (a, b) = (instruction(race.first), instruction(race.second));
+            let numbers = [race.first, race.second].map(|event| instruction(ending, event));
             let failure = Failure::Race {
-                first: a.min(b),
-                second: a.max(b),
+                first: numbers[0].min(numbers[1]),
+                second: numbers[0].max(numbers[1]),
                 is_mixed_size: race.is_mixed_size,
             };
             let events = vec![race.first, race.second];
@@ -170,10 +185,15 @@ impl Collector<'_> {
         }
         for read in ending.unwritten_reads() {
             let failure = Failure::UnwrittenRead {
-                instruction: instruction(read),
+                instruction: instruction(ending, read),
             };
             failures.entry(failure).or_insert((vec![read], Vec::new()));
         }
+        failures
+    }
+
+    fn visit(&mut self, ending: &Ending<'_, Kernel<'_>>) {
+        let mut failures = self.access_failures(ending);
         match &ending.end {
             End::Complete => self.visit_contents(ending, &mut failures),
             End::Stuck {
@@ -190,8 +210,10 @@ impl Collector<'_> {
                 };
                 let threads = at_barriers.iter().chain(in_loops);
                 let events: Vec<usize> = threads.filter_map(last_event).collect();
-                let instructions: BTreeSet<u32> =
-                    events.iter().map(|event| instruction(*event)).collect();
+                let instructions: BTreeSet<u32> = events
+                    .iter()
+                    .map(|event| instruction(ending, *event))
+                    .collect();
                 let failure = Failure::Stuck {
                     instructions: instructions.into_iter().collect(),
                     is_at_barrier: !at_barriers.is_empty(),
@@ -203,6 +225,10 @@ impl Collector<'_> {
                 failures.insert(Failure::Fault { message }, (Vec::new(), Vec::new()));
             }
         }
+        self.add(ending, failures);
+    }
+
+    fn add(&mut self, ending: &Ending<'_, Kernel<'_>>, failures: Failures) {
         for (failure, (events, memory)) in failures {
             self.failures
                 .entry(failure.clone())
@@ -219,11 +245,7 @@ impl Collector<'_> {
     }
 
     /// The final contents, and the conditions on them.
-    fn visit_contents(
-        &mut self,
-        ending: &Ending<'_, Kernel<'_>>,
-        failures: &mut BTreeMap<Failure, (Vec<usize>, Vec<MemoryValue>)>,
-    ) {
+    fn visit_contents(&mut self, ending: &Ending<'_, Kernel<'_>>, failures: &mut Failures) {
         let written: BTreeSet<(u64, u32)> = ending
             .execution
             .events

@@ -263,6 +263,20 @@ impl Place {
     }
 }
 
+/// Fences of the async proxy for other state spaces than that of a fence, and for all of them, with costs.
+fn wider_proxy_fences(mnemonic: &str, space: Option<&str>) -> Vec<(String, u32)> {
+    let Some(space) = space.filter(|_| mnemonic.starts_with("fence.proxy.async")) else {
+        return Vec::new();
+    };
+    let first = usize::from(space != "global");
+    let wider = PROXY_FENCES.iter().skip(first);
+    (1..)
+        .zip(wider)
+        .filter(|(_, text)| **text != mnemonic)
+        .map(|(cost, text)| ((*text).to_owned(), cost))
+        .collect()
+}
+
 /// Mnemonics with a stronger order or a wider scope, with costs.
 fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
     let words: Vec<&str> = mnemonic.split('.').collect();
@@ -289,24 +303,8 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
         let orders = orders.iter().copied();
         orders.filter(|(order, _)| is_possible(order)).collect()
     };
-    let mut result = Vec::new();
     if has("proxy") {
-        if let Some(space) = words.get(3)
-            && mnemonic.starts_with("fence.proxy.async")
-        {
-            let other = if *space == "global" { 0 } else { 1 };
-            let wider = PROXY_FENCES
-                .iter()
-                .enumerate()
-                .filter(|(number, _)| *number >= other);
-            let costs = (1..).zip(wider);
-            result.extend(
-                costs
-                    .filter(|(_, (_, text))| **text != mnemonic)
-                    .map(|(cost, (_, text))| ((*text).to_owned(), cost)),
-            );
-        }
-        return result;
+        return wider_proxy_fences(mnemonic, words.get(3).copied());
     }
     let scopes = if has("membar") {
         &LEVELS[..]
@@ -316,6 +314,7 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
     let scope = scopes
         .iter()
         .position(|scope| has(scope.trim_start_matches('.')));
+    let mut result = Vec::new();
     let mut orders: Vec<(String, u32)> = vec![(mnemonic.to_owned(), 0)];
     if has("relaxed") {
         for (order, cost) in orders_of(&ORDERS) {

@@ -382,6 +382,47 @@ ret;"
     assert!(pass("").is_stuck);
 }
 
+/// A wait that is repeated until it succeeds may come before the initialization, although the last repetition does not.
+#[test]
+fn waits_before_the_initialization_are_found() {
+    let failures = |barrier: &str| {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k() {{
+.shared .align 8 .b64 m; .reg .pred %p<3>; .reg .b32 %r<2>; .reg .b64 %d;
+mov.u32 %r1, %tid.x;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra READY;
+mbarrier.init.shared.b64 [m], 1;
+READY:
+{barrier}
+@%p1 bra WAIT;
+mbarrier.arrive.shared.b64 %d, [m];
+ret;
+WAIT:
+mbarrier.try_wait.parity.shared.b64 %p2, [m], 0;
+@!%p2 bra WAIT;
+ret; }}"
+        );
+        let module = ptx_parse::parse_str(&text).module;
+        let facts = ModuleFacts::new(&module);
+        let function = facts.function(module.function("k").unwrap()).unwrap();
+        let kernel = Kernel::new(function, KernelLaunch::new(1, 2, Vec::new())).unwrap();
+        let report = kernel.check(&ExploreOptions::default(), &[]);
+        assert!(report.is_complete());
+        let examples = report.counterexamples.into_iter();
+        examples.map(|e| e.failure).collect::<Vec<_>>()
+    };
+    assert_eq!(failures("bar.sync 0;"), []);
+    let without_barrier = failures("");
+    assert!(
+        matches!(
+            without_barrier[..],
+            [Failure::Race { .. }, Failure::UnwrittenRead { .. }]
+        ),
+        "{without_barrier:?}"
+    );
+}
+
 #[test]
 fn accesses_of_different_sizes_share_bytes() {
     let code = format!(
