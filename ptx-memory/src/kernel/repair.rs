@@ -327,12 +327,9 @@ fn stronger(mnemonic: &str) -> Vec<(String, u32)> {
     } else if has("acq_rel") && has("fence") {
         orders.push((replaced(".acq_rel", ".sc"), FENCE_COST));
     } else if has("volatile") {
-        // A volatile operation has system scope; device scope is enough for the threads of a device.
+        // A volatile operation is strong and has system scope; device scope is enough for the threads of a device.
         for (order, cost) in orders_of(&ORDERS) {
-            result.push((
-                replaced(".volatile", &format!("{order}.gpu")),
-                cost + STRONG_COST,
-            ));
+            result.push((replaced(".volatile", &format!("{order}.gpu")), cost));
         }
     } else if scope.is_none() && !has("acquire") && !has("release") {
         let (opcode, tail) = mnemonic.split_once('.').unwrap_or((mnemonic, ""));
