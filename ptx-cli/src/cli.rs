@@ -351,7 +351,7 @@ fn is_json(matches: &ArgMatches) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
     use std::ffi::OsString;
 

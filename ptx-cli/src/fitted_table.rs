@@ -112,7 +112,7 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Fixes of diagnostics. Each one, made alone in the files of the tests of diagnostics, removes that diagnostic and adds no
 //! error. Those that are certain change no program whose mistake is one of thought, and leave fewer errors in damaged files.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

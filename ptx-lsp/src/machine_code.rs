@@ -127,7 +127,7 @@ fn markdown(disassembly: &Disassembly, line: u32) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panics")]
 mod tests {
     use super::*;
 

@@ -1,5 +1,5 @@
 //! What the server allocates for a large document, counted.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests fail by panics")]
 
 use std::alloc::System;
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read as _, Write as _};

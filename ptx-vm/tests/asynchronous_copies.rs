@@ -2,7 +2,7 @@
 //! violation have no report.
 //!
 //! The kernels are those of the file tests of the lint `async-copy-wait`, whose parameters are buffers and numbers of iterations.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::fs;
 use std::path::Path;

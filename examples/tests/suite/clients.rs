@@ -1,5 +1,5 @@
 //! The larger examples: a lowering, a service and a dataflow analysis.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
 //! The rewrites among the examples.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_edit::EditError;
 use ptx_examples::{add_parameter, rename_range};

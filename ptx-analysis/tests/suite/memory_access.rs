@@ -1,5 +1,5 @@
 //! Accesses to memory whose relation between lanes is known.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::{Access, Accesses, Pattern};

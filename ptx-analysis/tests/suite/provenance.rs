@@ -1,5 +1,5 @@
 //! What addresses point into.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::sync::Arc;
 

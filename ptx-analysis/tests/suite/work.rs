@@ -1,5 +1,5 @@
 //! The work of instructions and loops.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::internals::{MatrixProduct, matrix_shape, rows_of_matrix};

@@ -1,5 +1,10 @@
 //! What is claimed to be constant against a machine that runs the function, and what must be found.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panics"
+)]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 use crate::brute;

@@ -1,5 +1,5 @@
 //! The solver against naive iteration and against the meet over all paths; the sets against `BTreeSet`.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use crate::brute;
 use brute::{Random, random_graph, reach};

@@ -1,5 +1,9 @@
 //! The analyses of a function that was edited find what they find in its text.
-#![allow(clippy::expect_used, clippy::unwrap_used)]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests fail by panics"
+)]
 
 use std::sync::Arc;
 

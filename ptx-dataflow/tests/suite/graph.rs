@@ -1,5 +1,5 @@
 //! Every structure of a graph against its definition and against petgraph, on thousands of random graphs.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use crate::brute;
 use brute::{Random, check};

@@ -1,5 +1,5 @@
 //! The sparse solver against repeated evaluation of all equations, on random functions.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use crate::common;
 use ptx_dataflow::cfg::{BlockId, Cfg, EdgeId};

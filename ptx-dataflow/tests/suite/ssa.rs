@@ -1,5 +1,10 @@
 //! The view of values against the definitions, on random functions and on those of the corpus up to a size.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panics"
+)]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 use std::collections::BTreeSet;

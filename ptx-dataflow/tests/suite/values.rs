@@ -1,5 +1,9 @@
 //! Values said to be equal against a machine that runs the function, and equalities that must be found.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests fail by panics"
+)]
 
 use crate::brute;
 use brute::random::Random;

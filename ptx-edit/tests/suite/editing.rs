@@ -1,5 +1,5 @@
 //! What an edit does to the text, case by case: indentation, lines, comments, line endings; and what is refused.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_edit::{Batch, Edit, EditError, EditModule as _, Editor, RemovedComments, UsedBy};
 use ptx_ir::raw::Change;

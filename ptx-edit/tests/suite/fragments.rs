@@ -1,5 +1,5 @@
 //! Statements inserted as text.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_edit::{EditError, EditModule as _};
 use ptx_ir::{Module, StmtId};

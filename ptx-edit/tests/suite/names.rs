@@ -1,5 +1,5 @@
 //! The index of names.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_edit::raw::{EntityMap, NameForm, own_symbols};
 use ptx_edit::{Entity, Names, OwnSymbols};

@@ -1,5 +1,5 @@
 //! A new name never captures another one: ranges, variables, symbols and new declarations.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_edit::{EditError, EditModule as _};
 use ptx_ir::{Module, RegDeclId, VarId};

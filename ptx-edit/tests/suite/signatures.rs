@@ -1,5 +1,5 @@
 //! Parameters and results of functions, with their declarations, prototypes and calls.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_edit::{EditError, EditModule as _, NewParam, ParamList};
 use ptx_ir::{FuncId, Module, Operand};

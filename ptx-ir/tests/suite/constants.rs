@@ -1,7 +1,7 @@
 //! Constant expressions: every row of `data/constants.tsv` holds what NVIDIA's assembler 13.2
 //! computed for an element of a `.global .u64` (`int`) or `.global .f64` (`float`) array, read
 //! from the object file; `error` where it refused the expression.
-#![allow(clippy::expect_used)]
+#![allow(clippy::expect_used, reason = "tests fail by panics")]
 
 use ptx_ir::raw::ConstError;
 use ptx_ir::raw::read_expression;

@@ -1,6 +1,12 @@
 //! Completion offers what is legal at a place, and nothing else.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "tests fail by panics"
+)]
 
 use crate::client;
 use client::{Client, edited, position};

@@ -1,6 +1,12 @@
 //! Kernels run on separate threads: the server answers other requests, cancels kernels, and survives every one.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "tests fail by panics"
+)]
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::thread::JoinHandle;

@@ -1,6 +1,12 @@
 //! After any changes the state of the server is that of one that opens the new text.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "tests fail by panics"
+)]
 
 use crate::client;
 use client::{Client, URI};

@@ -1,6 +1,12 @@
 //! A source that is changed step by step has the module and the diagnostics of one that is parsed at once.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "tests fail by panics"
+)]
 
 use ptx_ir::{Limits, Span};
 use ptx_parse::{Incremental, Reparsed};

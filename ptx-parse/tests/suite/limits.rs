@@ -1,5 +1,5 @@
 //! Limits: each is reported by its own code, and the text beyond it is kept.
-#![allow(clippy::panic)]
+#![allow(clippy::panic, reason = "tests fail by panics")]
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What names mean: ranges of registers, scopes, labels, parameters. ptxas 13.2 accepts and refuses
 //! what is accepted and refused here.
-#![allow(clippy::expect_used)]
+#![allow(clippy::expect_used, reason = "tests fail by panics")]
 
 use ptx_ir::{Body, Code, InstId, Operand, Severity, Statement};
 use ptx_parse::{Parsed, parse_str};

@@ -1,6 +1,6 @@
 //! Named extremes: odd bytes, huge names, deep nesting, many of everything. Deep texts are read on
 //! a thread with a small stack, so that recursion on depth could not go unnoticed.
-#![allow(clippy::expect_used)]
+#![allow(clippy::expect_used, reason = "tests fail by panics")]
 
 use ptx_ir::{Code, Severity};
 use ptx_parse::Parsed;

@@ -1,5 +1,5 @@
 //! Preheaders of loops.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::graph::{Dominators, Loops};

@@ -2,7 +2,7 @@
 //! `//~ error[PTX0506] at %f0: message`.
 //!
 //! `PTXKIT_BLESS=1 cargo test -p ptxkit-verify --test suite codes` writes what is found into the files.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::collections::BTreeMap;
 use std::fs;

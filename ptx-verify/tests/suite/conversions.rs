@@ -1,6 +1,11 @@
 //! Suggestions that convert a value, or complete an instruction, instead of naming another register.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panics"
+)]
 
 use ptx_ir::{Applicability, Diagnostic, Severity, apply_fix};
 use ptx_verify::Options;

@@ -1,5 +1,5 @@
 //! Registers that nothing writes, and accesses that are never aligned.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 /// The texts that are reported in a body, with their codes.
 fn found(body: &str) -> Vec<(u16, String)> {

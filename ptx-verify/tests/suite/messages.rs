@@ -1,5 +1,5 @@
 //! What messages say: their places, help and fixes, by family of mistakes.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_ir::{Code, Diagnostic, Severity};
 use ptx_verify::Options;

@@ -1,5 +1,5 @@
 //! Kernels of the tests.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_ir::Module;
 use ptx_vm::{Asynchrony, Launch, Machine, RunError};

@@ -1,6 +1,11 @@
 //! Runs the programs of `corpus/src/programs` and compares with what the CPU computed: `corpus/README.md` describes the files.
 //! `PTXKIT_PROGRAMS` names another folder with programs.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panics"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! The machine against an interpreter that knows how a random function was made.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! Results that the hardware approximates: what its tables give is the exact value, rounded, and the steps around the tables are those of the
 //! machine code.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use crate::common::{kernel, run};
 

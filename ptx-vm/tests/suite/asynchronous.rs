@@ -1,5 +1,5 @@
 //! Asynchronous operations on blocks of memory.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use crate::common;
 use common::{kernel, run};

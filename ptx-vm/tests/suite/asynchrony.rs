@@ -1,5 +1,5 @@
 //! The times at which asynchronous operations are performed: missing waits become visible, and correct programs give the same result at any time.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Asynchrony, Checker, Launch, Machine, RunError};
 

@@ -3,7 +3,7 @@
 //! A kernel says at its beginning how it is launched: `// grid 4,2 block 64 cluster 2,2 shared 1024`, all of them optional, and for each parameter
 //! `// in BYTES` for memory that the host wrote, `// out BYTES` for memory that it did not write, or `// u32 NUMBER`. A line with `// error: TEXT` has a
 //! report whose message contains the text, and `// other` marks the other side of all reports that have one.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::fs;
 use std::path::Path;

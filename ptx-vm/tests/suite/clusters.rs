@@ -1,6 +1,6 @@
 //! Addresses of shared memory in a cluster: the rank of the CTA is in the bits from 24 on.
 
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Launch, Machine, RunError, StopReason, TensorElement, TensorMap};
 

@@ -1,5 +1,5 @@
 //! Grids that begin before the one before has ended, and grids whose CTAs are all resident.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_ir::Code;
 use ptx_vm::{Checker, Cooperative, Launch, Machine, RunError, RunOptions, StopReason};

@@ -1,5 +1,5 @@
 //! An edited module runs as its text does, and errors and reports show instructions as they are now.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::path::Path;
 

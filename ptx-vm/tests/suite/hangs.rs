@@ -1,5 +1,5 @@
 //! Launches that never end are diagnosed: what threads wait for, and where. Those that go on are not.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Checker, Executor, Launch, Machine, OneThread, RunError, RunOptions, StopReason};
 

@@ -1,5 +1,5 @@
 //! Copies of the host from and to the memory of the device.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Launch, Machine};
 

@@ -1,5 +1,5 @@
 //! Kernels, and what they leave in memory.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use crate::common;
 use common::{kernel, run};

@@ -1,5 +1,5 @@
 //! Multimem addresses: each denotes several memory locations.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Checker, Device, Launch, RunError, StopReason};
 

@@ -1,6 +1,6 @@
 //! Kinds of operands: vector registers, components, dropped elements, registers plus constants, values of 128 bits, special registers whose value
 //! changes, and results that are sources, too.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Launch, Machine, StopReason};
 

@@ -1,5 +1,5 @@
 //! What is counted of a launch.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_isa::StateSpace;
 use ptx_vm::{Checker, InstructionProfile, Launch, Machine, MemoryProfile};

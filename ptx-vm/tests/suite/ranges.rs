@@ -1,5 +1,5 @@
 //! Variables and labels that ranges such as `t<4>` declare.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use crate::common::{kernel, run};
 

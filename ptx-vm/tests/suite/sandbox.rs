@@ -1,5 +1,5 @@
 //! Kernels that use all memory or time that they can get.
-#![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panics")]
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 //! Orders of CTAs and warps: they find results that depend on the order, give the same each time, and every thread gets its turn.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Launch, Machine, RunError, Schedule, StopReason};
 

@@ -1,5 +1,5 @@
 //! Shapes of launches that kernels declare.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Launch, Machine, RunError, StopReason};
 

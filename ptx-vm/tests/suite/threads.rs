@@ -1,5 +1,5 @@
 //! Launches on several threads of the host, in random orders, and canceled ones.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
 //! What an observer sees of the steps of a launch.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use std::fmt::Write as _;
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
 //! Bits that the PTX ISA manual leaves open.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use crate::common::{kernel, run};
 

@@ -1,5 +1,5 @@
 //! Instructions that the machine does not execute, and those that it executes as a machine with one device.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Launch, Machine, RunError, StopReason};
 

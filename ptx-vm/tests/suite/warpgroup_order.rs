@@ -1,5 +1,5 @@
 //! The order of products of a warpgroup among its warps.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Asynchrony, Checker, Launch, Machine, RunError, Schedule};
 

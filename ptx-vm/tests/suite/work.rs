@@ -1,5 +1,5 @@
 //! The work that `ptx_analysis::work` counts in the text of kernels is what a profile counts when they are executed.
-#![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panics")]
 
 use std::collections::BTreeMap;
 

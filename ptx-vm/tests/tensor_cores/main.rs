@@ -2,7 +2,7 @@
 //!
 //! `data/tensor-cores.tsv` has some of the rows, which were measured for the paper arXiv:2512.07004. `.ci/run` compares more of them, from the file
 //! that `PTXKIT_TENSOR_ROWS` names.
-#![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panics")]
 
 #[path = "../../src/matrix/dot.rs"]
 #[allow(dead_code, unreachable_pub)]

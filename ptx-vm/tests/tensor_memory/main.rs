@@ -1,5 +1,5 @@
 //! Tensor memory: its allocation, moves to and from registers and shared memory, and products, against slow code written from the definitions of the PTX ISA manual.
-#![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panics")]
 
 mod access;
 mod allocation;

@@ -1,6 +1,11 @@
 //! Runs the kernels of `corpus/src/tensors` and compares with results that slow code computes from definitions: products of warpgroups, copies of parts
 //! of tensors, tensor memory, clusters, multimem addresses, and launches from kernels. Each program runs in all orders and at all times of asynchronous operations.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panics"
+)]
 
 mod cells;
 mod clusters;

@@ -1,5 +1,5 @@
 //! Textures and surfaces against the formulas of the CUDA programming guide, written as slow code.
-#![allow(clippy::unwrap_used, clippy::panic)] // tests
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panics")] // tests
 
 mod addressing;
 mod cubes;

@@ -1,5 +1,5 @@
 //! Time of each structure on shapes that break quadratic algorithms. Doubling the size should double the time.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use divan::{Bencher, black_box};
 use ptx_analysis::graph::{Dominators, Loops, PostDominators, ReversePostOrder, is_reducible};

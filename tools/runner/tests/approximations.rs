@@ -1,5 +1,5 @@
 //! Recorded approximations, with `ptx-vm` in the place of a GPU: what is read back gives what the device gave.
-#![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panics")]
 
 mod common;
 

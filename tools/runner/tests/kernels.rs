@@ -1,6 +1,6 @@
 //! The kernels of the examples, and what rewriting makes of them, on a GPU beside the CPU. Without a GPU these tests are ignored, and what can
 //! be run by `ptx-vm` is run by it.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 mod common;
 

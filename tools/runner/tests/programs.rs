@@ -1,7 +1,12 @@
 //! The programs of `corpus/src/programs` on a GPU: the bytes are those that the CPU computed and those of `ptx-vm`, or, where a program
 //! states how exact its results are, as close to them. Without a GPU these tests are ignored, and small programs are run with `ptx-vm` in
 //! both places.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panics"
+)]
 
 mod common;
 

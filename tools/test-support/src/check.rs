@@ -1,6 +1,6 @@
 //! Properties of every text, and of every text without errors. Each function panics with the reason if a text does not have the
 //! property.
-#![allow(clippy::panic)]
+#![allow(clippy::panic, reason = "tests fail by panics")]
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! The test files: the corpus of this repository, and a larger one beside it.
-#![allow(clippy::panic)]
+#![allow(clippy::panic, reason = "tests fail by panics")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

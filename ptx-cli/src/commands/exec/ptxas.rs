@@ -136,7 +136,7 @@ pub(crate) fn as_ptxas(arguments: Vec<OsString>) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
     use super::*;
 

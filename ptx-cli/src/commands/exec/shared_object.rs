@@ -192,7 +192,7 @@ fn program_header(kind: u32, offset: u64, size: u64, alignment: u64) -> Vec<u8> 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
     use super::*;
 

@@ -96,7 +96,7 @@ impl Profile {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panics")]
 mod tests {
     use super::*;
 

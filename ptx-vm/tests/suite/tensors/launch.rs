@@ -1,5 +1,5 @@
 //! A kernel that copies a box between a tensor and shared memory.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Launch, Machine, RunError, TensorMap};
 

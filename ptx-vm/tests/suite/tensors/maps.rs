@@ -1,5 +1,5 @@
 //! The bytes of tensor maps, and the instructions that change and copy maps.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Launch, Machine, Swizzle, TensorElement, TensorFill, TensorInterleave, TensorMap};
 

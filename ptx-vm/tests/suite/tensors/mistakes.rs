@@ -1,5 +1,5 @@
 //! Invalid maps and operands end a launch with an error that says what was expected and found.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{StopReason, Swizzle, TensorElement, TensorFill, TensorInterleave, TensorMap};
 

@@ -1,5 +1,5 @@
 //! Copies of random boxes in tiled mode, in both directions, against the definition.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(clippy::unwrap_used, reason = "tests fail by panics")]
 
 use ptx_vm::{Swizzle, TensorElement, TensorFill, TensorInterleave, TensorMap};
 

@@ -1,7 +1,12 @@
 //! Random straight-line programs on a GPU and on `ptx-vm`: the bytes of all results are equal where the tables define them, and approximations
 //! are as close as they state. Without a GPU these tests are ignored; the generator and the comparison are then tested with `ptx-vm` in both
 //! places, and with defective devices. `PTXKIT_SEED=n` selects other programs.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panics"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
