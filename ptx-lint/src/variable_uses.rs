@@ -210,14 +210,15 @@ impl<'a> Search<'a> {
                 }
             }
             (Some(access), None)
-                if address_use == AddressUse::OnlyAddress
-                    && is_of_registers(facts, &access)
-                    && let Some(uses) = self.uses.get_mut(&variable) =>
+                if address_use == AddressUse::OnlyAddress && is_of_registers(facts, &access) =>
             {
-                if access.writes() {
-                    uses.stores.push(stmt);
-                } else {
-                    uses.loads.push(stmt);
+                if let Some(uses) = self.uses.get_mut(&variable) {
+                    let statements = if access.writes() {
+                        &mut uses.stores
+                    } else {
+                        &mut uses.loads
+                    };
+                    statements.push(stmt);
                 }
             }
             _ => self.stop_tracking(variable),
