@@ -25,13 +25,7 @@ fn explore(case: Case, code: &str, ends_early: bool) -> KernelReport {
     let text = format!(
         ".version 8.7\n.target sm_100\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out) {{\n{START}\n{code}\nret;\n}}\n"
     );
-    let parsed = ptx_parse::parse(text.as_bytes());
-    assert!(
-        parsed.diagnostics.is_empty(),
-        "{:?}\n{text}",
-        parsed.diagnostics
-    );
-    let module = parsed.module;
+    let module = crate::module(&text);
     let facts = ModuleFacts::new(&module);
     let function = facts.function(module.function("k").unwrap()).unwrap();
     let mut input = KernelBuffer::zeros(64);

@@ -28,13 +28,7 @@ fn run_any(ctas: u32, threads: u32, shown: &[usize], code: &str) -> Explored {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n{code}\n}}\n"
     );
-    let parsed = ptx_parse::parse(text.as_bytes());
-    assert!(
-        parsed.diagnostics.is_empty(),
-        "{:?}\n{text}",
-        parsed.diagnostics
-    );
-    let module = parsed.module;
+    let module = crate::module(&text);
     let facts = ModuleFacts::new(&module);
     let function = facts.function(module.function("k").unwrap()).unwrap();
     let launch = KernelLaunch::new(
@@ -403,7 +397,7 @@ mbarrier.try_wait.parity.shared.b64 %p2, [m], 0;
 @!%p2 bra WAIT;
 ret; }}"
         );
-        let module = ptx_parse::parse_str(&text).module;
+        let module = crate::module(&text);
         let facts = ModuleFacts::new(&module);
         let function = facts.function(module.function("k").unwrap()).unwrap();
         let kernel = Kernel::new(function, KernelLaunch::new(1, 2, Vec::new())).unwrap();

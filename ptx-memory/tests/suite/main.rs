@@ -16,3 +16,14 @@ mod kernels;
 mod naive;
 mod observer;
 mod random;
+
+/// The module of a text without errors.
+fn module(text: &str) -> ptx_ir::Module {
+    let parsed = ptx_parse::parse_str(text);
+    assert!(
+        parsed.diagnostics.is_empty(),
+        "{:?}\n{text}",
+        parsed.diagnostics
+    );
+    parsed.module
+}
