@@ -232,6 +232,25 @@ impl Claim {
             .filter(|_| is_unset)
     }
 
+    /// Checks that a variable was not written where it was read.
+    fn confirm_variable(
+        &self,
+        run: &Run<'_>,
+        was_stopped: bool,
+        tally: &mut Tally,
+        shown: &dyn Fn() -> String,
+    ) {
+        let lint = self.finding.lint;
+        let mut reports = run.reports.iter();
+        if reports.any(|r| r.code == Code::UnwrittenMemory && self.is_about(r)) {
+            tally.confirmed(lint, (self.finding.diagnostic.span.start, run.name));
+        } else if was_stopped {
+            tally.stopped(lint);
+        } else {
+            tally.wrong(lint, shown);
+        }
+    }
+
     /// Checks that something definite happened.
     fn confirm(&self, facts: &ModuleFacts<'_>, run: &Run<'_>, tally: &mut Tally) {
         let Some(executed) = run.executed.get(&self.at) else {
@@ -262,15 +281,11 @@ impl Claim {
             let family = "the machine keeps the carry flag in calls";
             return tally.listed(lint, family, &shown);
         }
+        let was_stopped = run
+            .stopped
+            .is_some_and(|reason| *reason != StopReason::Deadlock);
         if lint == Lint::UninitializedRegister && self.is_of_variable() {
-            return match run
-                .reports
-                .iter()
-                .any(|r| r.code == Code::UnwrittenMemory && self.is_about(r))
-            {
-                true => tally.confirmed(lint, (self.finding.diagnostic.span.start, run.name)),
-                false => tally.wrong(lint, &shown),
-            };
+            return self.confirm_variable(run, was_stopped, tally, &shown);
         }
         if lint == Lint::UninitializedRegister && !executed.always_unset {
             return tally.wrong(lint, &|| {
@@ -282,10 +297,7 @@ impl Claim {
         if is_reported {
             return tally.confirmed(lint, (self.finding.diagnostic.span.start, run.name));
         }
-        if run
-            .stopped
-            .is_some_and(|reason| *reason != StopReason::Deadlock)
-        {
+        if was_stopped {
             return tally.stopped(lint);
         }
         let unwritten = run
