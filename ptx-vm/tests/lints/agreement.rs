@@ -232,22 +232,16 @@ impl Claim {
             .filter(|_| is_unset)
     }
 
-    /// Checks that a variable was not written where it was read.
-    fn confirm_variable(
-        &self,
-        run: &Run<'_>,
-        was_stopped: bool,
-        tally: &mut Tally,
-        shown: &dyn Fn() -> String,
-    ) {
+    /// Checks that a variable was not written where it was read. The checker of memory reports it where a result depends on it.
+    fn confirm_variable(&self, run: &Run<'_>, tally: &mut Tally, shown: &dyn Fn() -> String) {
         let lint = self.finding.lint;
         let mut reports = run.reports.iter();
         if reports.any(|r| r.code == Code::UnwrittenMemory && self.is_about(r)) {
             tally.confirmed(lint, (self.finding.diagnostic.span.start, run.name));
-        } else if was_stopped {
+        } else if run.stopped.is_some() {
             tally.stopped(lint);
         } else {
-            tally.wrong(lint, shown);
+            tally.listed(lint, "nothing depends on the memory that is read", shown);
         }
     }
 
@@ -281,11 +275,8 @@ impl Claim {
             let family = "the machine keeps the carry flag in calls";
             return tally.listed(lint, family, &shown);
         }
-        let was_stopped = run
-            .stopped
-            .is_some_and(|reason| *reason != StopReason::Deadlock);
         if lint == Lint::UninitializedRegister && self.is_of_variable() {
-            return self.confirm_variable(run, was_stopped, tally, &shown);
+            return self.confirm_variable(run, tally, &shown);
         }
         if lint == Lint::UninitializedRegister && !executed.always_unset {
             return tally.wrong(lint, &|| {
@@ -297,7 +288,10 @@ impl Claim {
         if is_reported {
             return tally.confirmed(lint, (self.finding.diagnostic.span.start, run.name));
         }
-        if was_stopped {
+        if run
+            .stopped
+            .is_some_and(|reason| *reason != StopReason::Deadlock)
+        {
             return tally.stopped(lint);
         }
         let unwritten = run
