@@ -418,8 +418,8 @@ impl<'a> Builder<'a> {
         starts.resize(self.blocks.len() + 1, edges.len() as u32);
         (self.edges, self.starts) = (edges, starts);
         let is_joined = |id: BlockId| {
-            let before = id.index().checked_sub(1).map(BlockId::from_index);
-            before.is_some_and(|before| number(before) == number(id))
+            let previous = id.index().checked_sub(1).map(BlockId::from_index);
+            previous.is_some_and(|previous| number(previous) == number(id))
         };
         for entry in &mut self.labels {
             *entry = entry.filter(|id| !is_joined(*id)).map(number);

@@ -241,12 +241,12 @@ impl Builder<'_> {
             return Err(Refusal::Unsupported);
         };
         let bytes = self.named("cp-size")?.ok_or(Refusal::Unsupported)?;
-        let mut taken = self.named("src-size")?.unwrap_or(bytes).min(bytes);
+        let mut source_bytes = self.named("src-size")?.unwrap_or(bytes).min(bytes);
         if self.named("ignore-src")?.is_some_and(|bits| bits & 1 == 1) {
-            taken = 0;
+            source_bytes = 0;
         }
-        let value = if taken > 0 {
-            let access = self.access(source, 0, bytes, taken as u32)?;
+        let value = if source_bytes > 0 {
+            let access = self.access(source, 0, bytes, source_bytes as u32)?;
             self.steps.push(TaskStep::Read(access));
             Source::Read(0)
         } else {

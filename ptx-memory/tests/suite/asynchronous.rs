@@ -59,8 +59,8 @@ fn explore(case: Case, code: &str, ends_early: bool) -> KernelReport {
 fn check(case: Case) {
     let lines: Vec<&str> = case.code.lines().collect();
     let code_of = |line: &str| line.split("//!").next().unwrap_or("").to_owned();
-    let whole: Vec<String> = lines.iter().map(|line| code_of(line)).collect();
-    let right = explore(case, &whole.join("\n"), false);
+    let right_lines: Vec<String> = lines.iter().map(|line| code_of(line)).collect();
+    let right = explore(case, &right_lines.join("\n"), false);
     let failures: Vec<_> = right
         .counterexamples
         .iter()
@@ -73,7 +73,7 @@ fn check(case: Case) {
         let Some((_, replacement)) = line.split_once("//!") else {
             continue;
         };
-        let mut changed = whole.clone();
+        let mut changed = right_lines.clone();
         changed[number] = replacement.to_owned();
         let report = explore(case, &changed.join("\n"), true);
         assert!(

@@ -245,12 +245,12 @@ impl Kernels {
 fn the_table_counts_the_kernels_of_each_lint() {
     let mut table = format!("{HEADER}\n|---|---:|---:|---:|---:|\n");
     for lint in PROTOCOLS {
-        let of = Kernels::of(lint);
+        let kernels = Kernels::of(lint);
         let name = lint.name();
-        assert!(of.faulty >= 10 && of.correct >= 10, "{name}");
+        assert!(kernels.faulty >= 10 && kernels.correct >= 10, "{name}");
         table += &format!(
             "| `{name}` | {} | {} | {} | {} |\n",
-            of.faulty, of.reported, of.correct, of.silent
+            kernels.faulty, kernels.reported, kernels.correct, kernels.silent
         );
     }
     let page = std::fs::read_to_string(PAGE).unwrap();
