@@ -326,9 +326,21 @@ def targets_of(table):
         yield from (f"{count.group(1)}{n}" for n in range(int(count.group(2)))) if count else (label,)
 
 
+def jump_targets(body):
+    """The names of the labels in jumps and in tables of jumps, whatever their scope."""
+    targets = set()
+    for _, words in body:
+        if words[0] == ".branchtargets":
+            targets.update(targets_of("".join(words[1:])))
+        elif any(word.split(".")[0] == "bra" for word in words[:2]):
+            targets.add(words[-1])
+    return targets
+
+
 def check_text(function, body, results, noreturn, report):
     """Blocks and instructions from the text; how many instructions there are, and how many were compared."""
     of = registers(body)
+    jumped_to = jump_targets(body)
     own, tables, labels, scope, scopes = [], {}, {}, (), 0
     current = None
     for at, (line, words) in enumerate(body):
@@ -343,6 +355,9 @@ def check_text(function, body, results, noreturn, report):
             if following[0] == ".branchtargets":
                 tables[scope, first[:-1]] = list(targets_of("".join(following[1:])))
             if following[0] in (".branchtargets", ".callprototype", ".calltargets"):
+                continue
+            # A label that nothing jumps to starts no block where control flows into it.
+            if current is not None and first[:-1] not in jumped_to:
                 continue
             labels[scope, first[:-1]] = len(own)
             current = {"label": first[:-1], "first": line, "insts": []}
