@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::facts::Facts;
 use ptx_isa::{Modifier, ScalarType};
 
+use crate::fold::columns::{PerThread, fold_columns};
 use crate::fold::{Operation, Video, fold, fold_partial};
 use crate::operands::{Place, SourceOperand, visit_results, visit_sources};
 
@@ -123,4 +124,74 @@ pub fn evaluate(
     let mut results = Results::default();
     visit_results(facts, &folded, |place, bits| results.add(place, bits));
     Some(results)
+}
+
+/// Evaluates an instruction for several threads at once, as [`evaluate`] does for one, but without the guard. `value` returns the bits of a place in
+/// each thread. `None` if [`evaluate`] has to be called for each thread: an operand is unknown, the carry flag is involved, the instruction
+/// calculates with floating-point numbers, or the result of a thread is not defined. Linear in the number of threads.
+#[must_use]
+pub fn evaluate_columns(
+    facts: &Facts<'_>,
+    threads: usize,
+    mut value: impl FnMut(Place) -> Option<PerThread>,
+) -> Option<Vec<(Place, PerThread)>> {
+    let uses_carry = facts.reads_carry() || facts.writes_carry();
+    if facts.has_side_effects() || facts.memory().next().is_some() || uses_carry {
+        return None;
+    }
+    let inst = facts.body().inst(facts.id())?;
+    let signature = facts.module().signature(inst.sig);
+    let modifiers: Vec<Modifier> = signature.modifiers().collect();
+    let types: Vec<ScalarType> = signature.types().collect();
+    let mut operands: Option<Vec<PerThread>> = Some(Vec::new());
+    let video = visit_sources(facts, &types, |_, source| {
+        let Some(columns) = &mut operands else {
+            return;
+        };
+        let column = match source {
+            SourceOperand::Bits(bits) => Some(PerThread::Same(bits as u64)),
+            SourceOperand::Place(place) => value(place),
+            SourceOperand::Not(place) => {
+                value(place).map(|predicate| predicate.map(|bits| bits ^ 1))
+            }
+            SourceOperand::Unknown => None,
+        };
+        match column {
+            Some(column) => columns.push(column),
+            None => operands = None,
+        }
+    })?;
+    if video != Video::default() {
+        return None;
+    }
+    let folded = fold_columns(signature.opcode()?, &modifiers, &operands?)?;
+    let mut results: Vec<(Place, Vec<u64>)> = Vec::new();
+    for thread in 0..threads {
+        let mut is_defined = true;
+        visit_results(facts, &folded.get(thread)?, |place, bits| {
+            let Some(bits) = bits.and_then(|bits| u64::try_from(bits).ok()) else {
+                is_defined = false;
+                return;
+            };
+            match results.iter_mut().find(|(written, _)| *written == place) {
+                // A place that is written twice has no defined value.
+                Some((_, values)) if values.len() > thread => is_defined = false,
+                Some((_, values)) => values.push(bits),
+                None => {
+                    let mut values = Vec::with_capacity(threads);
+                    values.push(bits);
+                    results.push((place, values));
+                }
+            }
+        });
+        if !is_defined {
+            return None;
+        }
+    }
+    let columns = results.into_iter();
+    Some(
+        columns
+            .map(|(place, values)| (place, PerThread::from_values(values)))
+            .collect(),
+    )
 }

@@ -14,6 +14,7 @@ pub mod smt;
 /// The parts of this crate that only other crates of the project use. They may change at any time.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::evaluate::evaluate_columns;
     pub use crate::fold::algebra::{
         COPY, Conversion, TO_SPACE, commutes, conversion, is_copy, selection,
     };

@@ -9,7 +9,8 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Operand, Statement};
 use ptx_isa::{Modifier, Opcode};
 use ptx_semantics::fold::PerThread;
-use ptx_semantics::internals::fold_columns;
+use ptx_semantics::internals::{evaluate_columns, fold_columns};
+use ptx_semantics::{Place, evaluate};
 
 const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .func (.reg .b32 r) f(.reg .b32 a) { mov.b32 r, a; ret; }\n\
@@ -51,6 +52,44 @@ fn results_for_several_threads() {
     let results = fold_columns(Opcode::Shl, &[Modifier::B32], &[index, amount]).unwrap();
     let shifted = |thread| results.get(thread).unwrap().value;
     assert_eq!([0, 1, 2].map(shifted), [0, 8, 16]);
+}
+
+/// All threads at once have the results of each thread alone, or none. Each instruction has three registers; the first is written.
+#[test]
+fn evaluation_of_several_threads_equals_that_of_each() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n\
+        .reg .b32 r, a, b;\n.reg .b64 w;\n.reg .pred p, q;\n\
+        add.s32 r, a, b; sub.s32 r, a, 7; and.b32 r, a, b; shr.s32 r, a, b; shl.b32 r, a, 3; mul.lo.s32 r, a, b; mad.lo.s32 r, a, b, a;\n\
+        mul.wide.s32 w, a, -4; cvt.s64.s32 w, a; bfe.u32 r, a, 3, b; lop3.b32 r, a, b, 12, 0x96; prmt.b32 r, a, b, 0x1032; min.s32 r, a, b;\n\
+        setp.lt.s32 p|q, a, b; setp.eq.and.u32 p, a, 1, !q; selp.b32 r, a, b, q; not.b32 r, a; div.u32 r, a, b; mov.b32 r, %tid.x; ret;\n}\n";
+    let module = ptx_parse::parse(text.as_bytes()).module;
+    let facts = ModuleFacts::new(&module);
+    let facts = facts.function(module.function("k").unwrap()).unwrap();
+    let value = |place: Place, thread: u64| match place {
+        Place::Register(register) => {
+            let number = u64::from(register.register.as_u32()) + 1;
+            (thread * 0x9e37_79b9 * number) >> (number * 7 % 24)
+        }
+        _ => thread,
+    };
+    let mut compared = 0;
+    for (id, _) in facts.body().insts() {
+        let inst = facts.inst(id);
+        let columns = evaluate_columns(&inst, 32, |place| {
+            Some(PerThread::from_values(
+                (0..32).map(|thread| value(place, thread)).collect(),
+            ))
+        });
+        for (place, column) in columns.into_iter().flatten() {
+            for thread in 0..32 {
+                let alone = evaluate(&inst, |place| Some(value(place, thread).into())).unwrap();
+                assert_eq!(alone.get(place), Some(column.get(thread as usize).into()));
+            }
+            compared += 1;
+        }
+    }
+    // `bfe`, `lop3`, `prmt` and the division by zero are evaluated for one thread at a time; `setp` with two results counts twice.
+    assert_eq!(compared, 16);
 }
 
 /// The call graph may be computed once for several analyses.

@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 use ptx_ir::Operand;
 use ptx_ir::facts::{Facts, MemoryAccess, RegisterComponent, Space};
 use ptx_isa::{Action, SpecialReg, StateSpace};
+use ptx_semantics::fold::PerThread;
+use ptx_semantics::internals::evaluate_columns;
 use ptx_semantics::{Place, evaluate};
 
 use super::machine::{Machine, WINDOW};
@@ -219,6 +221,9 @@ impl Machine<'_> {
             .reads()
             .any(|place| matches!(self.register(index, place), Value::PerLane(_)))
             || self.reads_lane(facts);
+        if varies && let Some(results) = self.evaluated_columns(index, facts, mask, &written) {
+            return results;
+        }
         let evaluated_lanes = if varies {
             mask
         } else {
@@ -243,6 +248,38 @@ impl Machine<'_> {
             }
         });
         written.into_iter().zip(values).collect()
+    }
+
+    /// The results of an instruction for all lanes at once; `None` if they have to be evaluated lane by lane.
+    fn evaluated_columns(
+        &self,
+        index: usize,
+        facts: Facts<'_>,
+        mask: LaneMask,
+        written: &[RegisterComponent],
+    ) -> Option<Vec<(RegisterComponent, Value)>> {
+        let results = evaluate_columns(&facts, LANES, |place| match place {
+            Place::Register(place) => match self.register(index, place) {
+                Value::Unknown => None,
+                Value::Uniform(number) => Some(PerThread::Same(number)),
+                Value::PerLane(numbers) => Some(PerThread::Each(numbers[..].into())),
+            },
+            place => {
+                let numbers: Option<_> = (0..LANES)
+                    .map(|lane| self.place(index, place, lane))
+                    .collect();
+                Some(PerThread::Each(numbers?))
+            }
+        })?;
+        let values = written.iter().map(|&place| {
+            let bits = Place::of_register(facts.body(), place)
+                .and_then(|place| results.iter().find(|(result, _)| *result == place));
+            let value = bits.map_or(Value::Unknown, |(_, column)| {
+                Value::of_lanes(mask, |lane| Some(column.get(lane)))
+            });
+            (place, value)
+        });
+        Some(values.collect())
     }
 
     /// Whether an instruction reads a special register that differs between lanes.

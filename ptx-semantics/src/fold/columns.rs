@@ -34,6 +34,15 @@ impl PerThread {
         }
     }
 
+    /// The values of a function of the value of each thread.
+    #[must_use]
+    pub(crate) fn map(&self, function: impl Fn(u64) -> u64) -> Self {
+        match self {
+            Self::Same(value) => Self::Same(function(*value)),
+            Self::Each(values) => Self::Each(values.iter().map(|value| function(*value)).collect()),
+        }
+    }
+
     /// The value in a thread; 0 if there is no such thread.
     #[must_use]
     pub fn get(&self, thread: usize) -> u64 {
