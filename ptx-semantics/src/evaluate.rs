@@ -127,8 +127,8 @@ pub fn evaluate(
 }
 
 /// Evaluates an instruction for several threads at once, as [`evaluate`] does for one, but without the guard. `value` returns the bits of a place in
-/// each thread. `None` if [`evaluate`] has to be called for each thread: an operand is unknown, the carry flag is involved, the instruction
-/// calculates with floating-point numbers, or the result of a thread is not defined. Linear in the number of threads.
+/// each thread. `None` if [`evaluate`] has to be called for each thread: an operand is unknown, the carry flag is involved, the result of a thread
+/// is not defined or has more than 64 bits, or [`fold_columns`] does not compute the form. Linear in the number of threads.
 #[must_use]
 pub fn evaluate_columns(
     facts: &Facts<'_>,

@@ -61,7 +61,7 @@ fn evaluation_of_several_threads_equals_that_of_each() {
         .reg .b32 r, a, b;\n.reg .b64 w;\n.reg .pred p, q;\n\
         add.s32 r, a, b; sub.s32 r, a, 7; and.b32 r, a, b; shr.s32 r, a, b; shl.b32 r, a, 3; mul.lo.s32 r, a, b; mad.lo.s32 r, a, b, a;\n\
         mul.wide.s32 w, a, -4; cvt.s64.s32 w, a; bfe.u32 r, a, 3, b; lop3.b32 r, a, b, 12, 0x96; prmt.b32 r, a, b, 0x1032; min.s32 r, a, b;\n\
-        setp.lt.s32 p|q, a, b; setp.eq.and.u32 p, a, 1, !q; selp.b32 r, a, b, q; not.b32 r, a; div.u32 r, a, b; mov.b32 r, %tid.x; ret;\n}\n";
+        setp.lt.s32 p|q, a, b; setp.ne.and.u32 p, a, 1, !q; selp.b32 r, a, b, q; not.b32 r, a; div.u32 r, a, b; mov.b32 r, %tid.x; ret;\n}\n";
     let module = ptx_parse::parse(text.as_bytes()).module;
     let facts = ModuleFacts::new(&module);
     let facts = facts.function(module.function("k").unwrap()).unwrap();
