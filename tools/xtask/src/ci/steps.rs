@@ -573,8 +573,10 @@ fn language_server(step: &StepRun<'_>) -> Result<()> {
 
 fn pages(step: &StepRun<'_>) -> Result<()> {
     let mut command = assembler_command(step, "node")?;
+    // A browser may stop responding. A file of tests fails after 10 minutes; it takes 1 to 5.
     command
-        .args(["--test", "viewer.test.js", "report.test.js"])
+        .args(["--test", "--test-timeout=600000"])
+        .args(["viewer.test.js", "report.test.js"])
         .current_dir(step.context.root.join(".ci/browser"))
         .env("PTXKIT", step.context.built("ptxkit"))
         .env("CHROMIUM", step.context.tools.browser()?);
